@@ -8,9 +8,10 @@ import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { readSettings, variableOf } from '#base/read-settings.ts'
 import { settings } from '#base/settings.ts'
-import { Folder, start } from './server/program.ts'
+import { start } from './server/program.ts'
 import { startServer } from './support/server.ts'
 import { until } from './support/until.ts'
+import { Folder } from './support/folder.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')

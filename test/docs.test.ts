@@ -13,8 +13,8 @@ import { pageIds, referencePage } from '#reference/page.ts'
 import { reference } from '#reference/model.ts'
 import { generatedFiles } from '../scripts/write-docs.ts'
 import { AUTHORITY, issue } from './support/openssl.ts'
-import { Folder } from './support/openssh.ts'
 import { startServer } from './support/server.ts'
+import { Folder } from './support/folder.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -176,7 +176,7 @@ const MADE_UP = exampleId('')
 suite('the examples of the reference', () => {
   test('work when they are pasted into a shell', async () => {
     await using server = await startServer()
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const { certificate, key } = await issue(folder, { name: 'example', extensions: AUTHORITY })
     const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
     await server.api.post('/reserved_domains', { domain: '*.example.com' })

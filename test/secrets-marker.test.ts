@@ -16,13 +16,13 @@ import { World, type Got } from './e2e/edges/world.ts'
 import { Browser } from './auth/providers/browser.ts'
 import { secretFields } from './support/answers.ts'
 import { indiscreetProvider } from './support/indiscreet-provider.ts'
-import { Folder } from './support/openssh.ts'
 import { issue } from './support/openssl.ts'
 import { modules, seededIn, targets } from './support/secret-bodies.ts'
 import { secretSettings } from './support/secret-settings.ts'
 import { assertTellsNone, knowSecret, secretIn, secretText } from './support/secrets.ts'
 import { Seeds } from './support/seeds.ts'
-import { newFolder, runAdit, spawnServer, type Answer, type Process } from './support/server.ts'
+import { runAdit, spawnServer, type Answer, type Process } from './support/server.ts'
+import { Folder, newFolder } from './support/folder.ts'
 
 suite('no secret is told', () => {
   const dataDir = newFolder()
@@ -88,7 +88,7 @@ suite('no secret is told', () => {
       await api.post('/event_subscriptions', { destination_ids: [id], sources })
       assert.equal((await api.patch(`/event_destinations/${id}`, body)).status, 200)
     }
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const { certificate, key } = await issue(folder, { name: 'app.example.com' })
     const pair = { certificate_pem: certificate, private_key_pem: key }
     await seed(kinds.tls_certificates, '/tls_certificates', pair)

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
-import { newFolder, spawnServer, type Process } from '../../test/support/server.ts'
+import { newFolder } from '../../test/support/folder.ts'
+import { spawnServer, type Process } from '../../test/support/server.ts'
 import type { Job, Load } from './load.ts'
 
 /** A real `adit serve` in a separate process, and the requests of the load. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { Folder } from '../support/openssh.ts'
 import type { FakeAuthority, Answer } from './fake-authority.ts'
 import { useFakes } from './fakes.ts'
 import { type World, assertNothingLeft } from './world.ts'
+import { Folder } from '../support/folder.ts'
 
 const problem = (type: string, status: number, headers: Record<string, string> = {}): Answer => ({
   status,
@@ -29,7 +29,7 @@ suite('trouble with the account at an authority', () => {
   }
 
   test('a contact that cannot be sent does not hold up certificates, and is sent later, once', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const contacts = () =>
       authority.messages.filter(({ path }) => path.startsWith('/account/')).map(({ payload }) => payload)
     {

@@ -3,10 +3,10 @@ import { hash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { rotationFile } from '#domains/acme/rotation.ts'
-import { Folder } from '../support/openssh.ts'
 import { answering, withCommit } from './answerer.ts'
 import { Pebble } from './pebble.ts'
 import { World, assertNothingLeft, point } from './world.ts'
+import { Folder } from '../support/folder.ts'
 
 /** What the authority shows of an account, or does with it. */
 async function askAuthority(world: World, payload?: object): Promise<Record<string, unknown>> {
@@ -40,7 +40,7 @@ suite('the account at an authority', () => {
   after(() => pebble[Symbol.asyncDispose]())
 
   test('gets the contact at each start, if it has changed', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const contactAfter = async (settings: Record<string, string>, name: string) => {
       await using world = await World.open(pebble, settings, folder.path)
       await world.issue({}, answering(world.store, pebble))

@@ -5,11 +5,11 @@ import { create } from '#api/writing.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import type { Stored } from '#contract/shape.ts'
-import { Folder } from '../support/openssh.ts'
 import { answering, type Challenge } from './answerer.ts'
 import { FakeDns } from './fake-dns.ts'
 import { Pebble } from './pebble.ts'
 import { World, assertNothingLeft, point, type Domain } from './world.ts'
+import { Folder } from '../support/folder.ts'
 
 const BASE = 'gate.example.org'
 const SERVERS = [`ns1.${BASE}`, `ns2.${BASE}`]
@@ -172,7 +172,7 @@ suite('names under the shared domain', () => {
   })
 
   test('are looked after one by one once this server answers no DNS any more', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     using dns = await FakeDns.start(HERE)
     dns.zones.set(BASE, SERVERS)
     await visited(`early.${BASE}`)
@@ -194,7 +194,7 @@ suite('names under the shared domain', () => {
   })
 
   test('get one for all once it does, and the domain is like any other when it is no longer the shared one', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     using dns = await FakeDns.start(HERE)
     dns.zones.set(BASE, SERVERS)
     await visited(BASE)
@@ -221,7 +221,7 @@ suite('names under the shared domain', () => {
 
 suite('nothing is ordered, and the status says why,', () => {
   test('for a wildcard where this server answers no DNS, until it does', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     let domain: Domain
     {
       const { directory, rootFile, dns } = pebble

@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { webcrypto } from 'node:crypto'
 import * as x509 from '@peculiar/x509'
 import { flattenedVerify, importJWK, type FlattenedJWSInput, type JWK } from 'jose'
-import { Folder } from '../support/openssh.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
+import { Folder } from '../support/folder.ts'
 
 export interface Answer {
   readonly status?: number
@@ -83,7 +83,7 @@ export class FakeAuthority implements AsyncDisposable {
   }
 
   static async start(): Promise<FakeAuthority> {
-    const folder = await Folder.make()
+    const folder = new Folder()
     const root = await makeLocalRoot('Root of the fake')
     const { certificatePem, privateKeyPem } = await (await LocalAuthority.open(root)).issue(['127.0.0.1'])
     await folder.write('root.pem', root.certificatePem)
@@ -253,6 +253,6 @@ export class FakeAuthority implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections()
     this.#server.close()
-    await this.#folder[Symbol.asyncDispose]()
+    await this.#folder[Symbol.dispose]()
   }
 }

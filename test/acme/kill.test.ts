@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { Folder } from '../support/openssh.ts'
 import { answer, answering, withCommit, type Challenge } from './answerer.ts'
 import { Pebble } from './pebble.ts'
 import { World, assertNothingLeft, point } from './world.ts'
+import { Folder } from '../support/folder.ts'
 
 /** More writes than an order needs, its account included. */
 const MOST_WRITES = 12
@@ -36,7 +36,7 @@ suite('an order goes on after its process is gone', { concurrency: 2 }, () => {
   }
 
   test('by SIGKILL, with many orders under way', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const names = Array.from({ length: 12 }, (_, index) => `killed${index}.example.com`)
     await reserveAll(pebble, names, folder.path)
     const { directory, rootFile, dns } = pebble

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
-import { Folder } from '../support/openssh.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { Folder } from '../support/folder.ts'
 
 const HOST = '127.0.0.1'
 
@@ -76,7 +76,7 @@ export class Pebble implements AsyncDisposable {
 
   static async start(options: PebbleOptions = {}): Promise<Pebble> {
     await using parts = new AsyncDisposableStack()
-    const folder = parts.use(await Folder.make())
+    const folder = parts.use(new Folder())
     const [acme = 0, management = 0, http = 0, tls = 0, dns = 0, manage = 0] = await freePorts(6)
     const { host = HOST, inside = [] } = options
     const at = (port: number) => `${host}:${port}`

@@ -8,7 +8,6 @@ import { connect } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { openStore } from '#store/open.ts'
 import { made } from '../support/each-store.ts'
-import { Folder } from '../support/openssh.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { answer, answering, type Challenge } from './answerer.ts'
@@ -16,6 +15,7 @@ import { Pebble, type PebbleOptions } from './pebble.ts'
 import { ISSUING, World, assertNothingLeft, point } from './world.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 const HOST = '127.0.0.1'
 const COUNT = 20
@@ -65,7 +65,7 @@ suite('two servers on one PostgreSQL', () => {
       })
       return server
     }
-    const [folder, other] = [parts.use(await Folder.make()), parts.use(await Folder.make())]
+    const [folder, other] = [parts.use(new Folder()), parts.use(new Folder())]
     const one = await serve(folder.path, {})
     copyFileSync(folder.file('api-key'), other.file('api-key'))
     const visited = { ADIT_HTTP_ADDR: `${HOST}:${httpPort}`, ADIT_HTTPS_ADDR: `${HOST}:${tlsPort}` }
@@ -135,7 +135,7 @@ suite('two servers on one PostgreSQL', () => {
   test('go on with the orders of the one that was killed as soon as its lease is over', async () => {
     await using parts = new AsyncDisposableStack()
     const pebble = parts.use(await Pebble.start())
-    const [dead, alive] = [parts.use(await Folder.make()), parts.use(await Folder.make())]
+    const [dead, alive] = [parts.use(new Folder()), parts.use(new Folder())]
     const settings = {
       database_url: await postgres.newDatabase(),
       master_key: randomBytes(32).toString('base64'),

@@ -25,9 +25,9 @@ import { findAccount, openSealer } from '#server/first-start.ts'
 import { RecordSource } from '#server/record-source.ts'
 import { openStore } from '#store/open.ts'
 import type { Row, Store } from '#store/store.ts'
-import { newFolder } from '../support/server.ts'
 import type { Pebble } from './pebble.ts'
 import { until } from '../support/until.ts'
+import { newFolder } from '../support/folder.ts'
 
 export type Domain = Stored<typeof reservedDomain.shape> & { readonly id: string }
 export type Certificate = Stored<typeof tlsCertificate.shape>

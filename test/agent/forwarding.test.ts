@@ -9,9 +9,10 @@ import { buffer } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { ConnectionEvent, ConnectionInfo, RequestEvent } from '#agent/index.ts'
-import { newFolder, startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
 import { caOf, dial, HOST, readAll, signIn, tcp, visit, web } from './support.ts'
+import { newFolder } from '../support/folder.ts'
 
 const echo = (socket: Socket): void => void socket.pipe(socket)
 

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { assertRefused, made, onEachStore } from '../support/each-store.ts'
-import { Folder, must, newSshKey, ssh, startSshd } from '../support/openssh.ts'
+import { must, newSshKey, ssh, startSshd } from '../support/openssh.ts'
 import { AUTHORITY, issue, type Identity } from '../support/openssl.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
+import { Folder } from '../support/folder.ts'
 
 onEachStore('certificates', api => {
   let folder: Folder
   let root: Identity
   let leaf: Identity
   before(async () => {
-    folder = await Folder.make()
+    folder = new Folder()
     root = await issue(folder, { name: 'root', extensions: AUTHORITY })
     leaf = await issue(folder, {
       name: 'leaf',
@@ -24,7 +25,7 @@ onEachStore('certificates', api => {
       ],
     })
   })
-  after(() => folder[Symbol.asyncDispose]())
+  after(() => folder[Symbol.dispose]())
 
   test('are uploaded with their key, and read for what they say', async () => {
     const certificate_pem = leaf.certificate + root.certificate
@@ -187,12 +188,12 @@ suite('SSH certificates from the API', () => {
   let publicKey: string
   before(async () => {
     server = await startServer()
-    folder = await Folder.make()
+    folder = new Folder()
     publicKey = await newSshKey(folder, 'user', 'ed25519')
   })
   after(async () => {
     await server[Symbol.asyncDispose]()
-    await folder[Symbol.asyncDispose]()
+    await folder[Symbol.dispose]()
   })
   const authority = (api: Caller, body: object = {}) => made(api, '/ssh_certificate_authorities', body)
 

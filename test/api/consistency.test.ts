@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { openSqlite } from '#store/sqlite.ts'
 import { made, onEachStore } from '../support/each-store.ts'
-import { newFolder, spawnServer, type Answer } from '../support/server.ts'
+import { spawnServer, type Answer } from '../support/server.ts'
 import { MARKER, secretText } from '../support/secrets.ts'
+import { newFolder } from '../support/folder.ts'
 
 const statuses = (answers: Answer[]) => answers.map(answer => answer.status).toSorted((a, b) => a - b)
 const times = <Value>(count: number, make: (index: number) => Promise<Value>) =>

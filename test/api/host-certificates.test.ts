@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { made } from '../support/each-store.ts'
-import { Folder, newSshKey, ssh, startSshd, type Outcome, type Sshd } from '../support/openssh.ts'
+import { newSshKey, ssh, startSshd, type Outcome, type Sshd } from '../support/openssh.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { Folder } from '../support/folder.ts'
 
 interface Authority {
   readonly id: string
@@ -17,13 +18,13 @@ suite('a host certificate from the API', () => {
 
   before(async () => {
     server = await startServer()
-    folder = await Folder.make()
+    folder = new Folder()
     hostKey = await newSshKey(folder, 'host', 'ed25519')
     userKey = await newSshKey(folder, 'user', 'ed25519')
   })
   after(async () => {
     await server[Symbol.asyncDispose]()
-    await folder[Symbol.asyncDispose]()
+    await folder[Symbol.dispose]()
   })
 
   const newAuthority = (body: object = {}): Promise<Authority> =>

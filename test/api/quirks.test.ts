@@ -3,7 +3,8 @@ import { after, before, suite, test } from 'node:test'
 import { apiWithAgent } from '../e2e/compat/agent-online.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
 import { made } from '../support/each-store.ts'
-import { Folder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
+import { Folder } from '../support/folder.ts'
 
 const typeScript = { 'user-agent': 'ngrok-api-typescript/0.10.0/v26.10.0', 'ngrok-version': '2' }
 const python = { 'user-agent': 'ngrok-api-python/0.19.0/3.13.1', 'ngrok-version': '2' }
@@ -154,7 +155,7 @@ suite('what published clients need', () => {
   })
 
   test('a Date, which the TypeScript client sends as {}, counts as absent for it alone', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const certificate = {
       ssh_certificate_authority_id: (await made(api, '/ssh_certificate_authorities')).id,
       public_key: await newSshKey(folder, 'host', 'ed25519'),

@@ -5,7 +5,8 @@ import { newId } from '#base/ids.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import { made, onEachStore } from '../support/each-store.ts'
 import { startPostgres } from '../support/postgres.ts'
-import { newFolder, spawnServer, startServer } from '../support/server.ts'
+import { spawnServer, startServer } from '../support/server.ts'
+import { newFolder } from '../support/folder.ts'
 
 onEachStore('the first page of a list', api => {
   test('is the same while nothing changes, and another as soon as something does', async () => {

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { newFolder, runAdit, spawnServer, startServer, type Caller } from '../support/server.ts'
+import { runAdit, spawnServer, startServer, type Caller } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
 import { until } from '../support/until.ts'
-
-/** A folder that is gone when the test is. */
-function folder(): Disposable & { readonly path: string; at(name: string): string } {
-  const path = newFolder()
-  return {
-    path,
-    at: name => join(path, name),
-    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
-  }
-}
+import { Folder } from '../support/folder.ts'
 
 const backUp = (dataDir: string, file: string, more: Record<string, string> = {}) =>
   runAdit(['backup', file], { ADIT_DATA_DIR: dataDir, ...more })
@@ -50,8 +40,8 @@ const SECRET = secretText('what only the owner knows')
 
 suite('a backup', () => {
   test('made while the server writes has all that was acknowledged, and a server starts from it', async context => {
-    using at = folder()
-    const first = await spawnServer(at.at('data'))
+    using at = new Folder()
+    const first = await spawnServer(at.file('data'))
     context.after(() => first.child.kill('SIGKILL'))
     const edge = await first.api.post('/edges/https', {})
     const route = await first.api.post(`/edges/https/${edge.body.id}/routes`, {
@@ -65,65 +55,65 @@ suite('a backup', () => {
     const writers = [startWriting(first.api), startWriting(first.api)]
     await Promise.all(writers.map(writer => writer.reached(50)))
     const before = writers.flatMap(({ acknowledged }) => [...acknowledged])
-    const done = await backUp(at.at('data'), at.at('backup.tar'))
+    const done = await backUp(at.file('data'), at.file('backup.tar'))
     const during = writers.flatMap(({ acknowledged }) => acknowledged).length
     await Promise.all(writers.map(writer => writer.stop()))
     assert.equal(await first.end('SIGTERM'), 0)
     assert.deepEqual([done.code, done.stderr], [0, ''])
     assert.ok(during > before.length, 'it was written to while it was copied')
 
-    const put = await restore(at.at('backup.tar'), at.at('restored'))
+    const put = await restore(at.file('backup.tar'), at.file('restored'))
     assert.deepEqual([put.code, put.stderr], [0, ''])
-    const second = await spawnServer(at.at('restored'))
+    const second = await spawnServer(at.file('restored'))
     context.after(() => second.child.kill('SIGKILL'))
     for (const id of before) assert.equal((await second.api.get(`/ip_policies/${id}`)).status, 200, id)
     assert.equal((await second.api.get(module)).body.client_secret, SECRET)
     assert.equal((await second.api.post('/ip_policies')).status, 201)
     const same = (name: string) =>
-      readFileSync(at.at(`data/${name}`)).equals(readFileSync(at.at(`restored/${name}`)))
+      readFileSync(at.file(`data/${name}`)).equals(readFileSync(at.file(`restored/${name}`)))
     for (const name of ['master.key', 'ca.pem', 'api-key', 'authtoken']) assert.ok(same(name), name)
     assert.equal(await second.end('SIGTERM'), 0)
   })
 
   test('has every file of the data folder that is not of the running process, and is readable by its owner alone', async () => {
-    using at = folder()
+    using at = new Folder()
     await using server = await startServer()
-    assert.equal((await backUp(server.dataDir, at.at('b.tar'))).code, 0)
-    assert.equal(statSync(at.at('b.tar')).mode & 0o777, 0o600)
-    const inside = execFileSync('tar', ['tf', at.at('b.tar')], { encoding: 'utf8' })
+    assert.equal((await backUp(server.dataDir, at.file('b.tar'))).code, 0)
+    assert.equal(statSync(at.file('b.tar')).mode & 0o777, 0o600)
+    const inside = execFileSync('tar', ['tf', at.file('b.tar')], { encoding: 'utf8' })
       .trim()
       .split('\n')
     const ofProcess = /^adit\.db(-wal|-shm|\.lock.*)$/
     const expected = readdirSync(server.dataDir).filter(name => !ofProcess.test(name))
     assert.deepEqual(inside.toSorted(), [...expected, 'backup.json'].toSorted())
     assert.deepEqual(readdirSync(at.path), ['b.tar'], 'nothing is left beside it')
-    assert.equal((await restore(at.at('b.tar'), at.at('new'))).code, 0)
+    assert.equal((await restore(at.file('b.tar'), at.file('new'))).code, 0)
     for (const name of expected)
-      assert.equal(statSync(at.at(`new/${name}`)).mode & 0o777, name === 'ca.pem' ? 0o644 : 0o600, name)
+      assert.equal(statSync(at.file(`new/${name}`)).mode & 0o777, name === 'ca.pem' ? 0o644 : 0o600, name)
   })
 
   test('of a server with PostgreSQL has the keys, and says what else is to be kept', async () => {
-    using at = folder()
-    mkdirSync(at.at('data'))
-    writeFileSync(at.at('data/master.key'), `${Buffer.alloc(32).toString('base64')}\n`)
-    const done = await backUp(at.at('data'), at.at('b.tar'), {
+    using at = new Folder()
+    mkdirSync(at.file('data'))
+    writeFileSync(at.file('data/master.key'), `${Buffer.alloc(32).toString('base64')}\n`)
+    const done = await backUp(at.file('data'), at.file('b.tar'), {
       ADIT_DATABASE_URL: 'postgresql://db.example.com/adit',
     })
     assert.equal(done.code, 0)
     assert.match(done.stderr, /pg_dump/)
-    const put = await restore(at.at('b.tar'), at.at('new'))
-    assert.deepEqual([put.code, readdirSync(at.at('new'))], [0, ['master.key']])
+    const put = await restore(at.file('b.tar'), at.file('new'))
+    assert.deepEqual([put.code, readdirSync(at.file('new'))], [0, ['master.key']])
     assert.match(put.stderr, /pg_restore/)
   })
 
   test('without the key, which is kept elsewhere, says so', async () => {
-    using at = folder()
+    using at = new Folder()
     const key = Buffer.alloc(32, 7).toString('hex')
     await using server = await startServer({ master_key: key })
-    const done = await backUp(server.dataDir, at.at('b.tar'), { ADIT_MASTER_KEY: key })
+    const done = await backUp(server.dataDir, at.file('b.tar'), { ADIT_MASTER_KEY: key })
     assert.equal(done.code, 0)
     assert.match(done.stderr, /master key is not included/)
-    const other = await backUp(server.dataDir, at.at('c.tar'), {
+    const other = await backUp(server.dataDir, at.file('c.tar'), {
       ADIT_MASTER_KEY: Buffer.alloc(32).toString('hex'),
     })
     assert.equal(other.code, 1)
@@ -132,21 +122,21 @@ suite('a backup', () => {
   })
 
   test('is not made over another file, of nothing, or of what is no database', async () => {
-    using at = folder()
-    mkdirSync(at.at('data'))
-    const nothing = await backUp(at.at('data'), at.at('b.tar'))
+    using at = new Folder()
+    mkdirSync(at.file('data'))
+    const nothing = await backUp(at.file('data'), at.file('b.tar'))
     assert.deepEqual([nothing.code, /nothing to back up/.test(nothing.stderr)], [1, true], nothing.stderr)
-    writeFileSync(at.at('data/adit.db'), 'no database at all, whatever its name says')
-    const noDatabase = await backUp(at.at('data'), at.at('b.tar'))
+    writeFileSync(at.file('data/adit.db'), 'no database at all, whatever its name says')
+    const noDatabase = await backUp(at.file('data'), at.file('b.tar'))
     assert.deepEqual(
       [noDatabase.code, /cannot be read/.test(noDatabase.stderr)],
       [1, true],
       noDatabase.stderr,
     )
-    writeFileSync(at.at('b.tar'), 'mine')
-    const over = await backUp(at.at('data'), at.at('b.tar'))
+    writeFileSync(at.file('b.tar'), 'mine')
+    const over = await backUp(at.file('data'), at.file('b.tar'))
     assert.deepEqual([over.code, /already exists/.test(over.stderr)], [1, true], over.stderr)
-    assert.equal(readFileSync(at.at('b.tar'), 'utf8'), 'mine')
+    assert.equal(readFileSync(at.file('b.tar'), 'utf8'), 'mine')
     assert.deepEqual(readdirSync(at.path).toSorted(), ['b.tar', 'data'])
     assert.equal((await runAdit(['backup'])).code, 2)
   })
@@ -154,56 +144,56 @@ suite('a backup', () => {
 
 suite('restoring', () => {
   test('refuses a folder that is not empty, and leaves it as it was', async () => {
-    using at = folder()
+    using at = new Folder()
     await using server = await startServer()
-    assert.equal((await backUp(server.dataDir, at.at('b.tar'))).code, 0)
-    mkdirSync(at.at('data'))
-    writeFileSync(at.at('data/mine'), 'mine')
-    const refused = await restore(at.at('b.tar'), at.at('data'))
+    assert.equal((await backUp(server.dataDir, at.file('b.tar'))).code, 0)
+    mkdirSync(at.file('data'))
+    writeFileSync(at.file('data/mine'), 'mine')
+    const refused = await restore(at.file('b.tar'), at.file('data'))
     assert.equal(refused.code, 1)
     assert.match(refused.stderr, /^adit: .* is not empty: .*\n$/)
-    assert.deepEqual(readdirSync(at.at('data')), ['mine'])
-    rmSync(at.at('data/mine'))
-    mkdirSync(at.at('data/lost+found'))
-    assert.equal((await restore(at.at('b.tar'), at.at('data'))).code, 0, 'a new volume has that folder')
+    assert.deepEqual(readdirSync(at.file('data')), ['mine'])
+    rmSync(at.file('data/mine'))
+    mkdirSync(at.file('data/lost+found'))
+    assert.equal((await restore(at.file('b.tar'), at.file('data'))).code, 0, 'a new volume has that folder')
   })
 
   test('refuses a backup that was cut or changed, and leaves nothing behind', async () => {
-    using at = folder()
+    using at = new Folder()
     await using server = await startServer()
-    assert.equal((await backUp(server.dataDir, at.at('b.tar'))).code, 0)
-    const whole = readFileSync(at.at('b.tar'))
+    assert.equal((await backUp(server.dataDir, at.file('b.tar'))).code, 0)
+    const whole = readFileSync(at.file('b.tar'))
     for (const size of [0, 511, Math.floor(whole.length / 2), whole.length - 2048]) {
-      writeFileSync(at.at('cut.tar'), whole)
-      truncateSync(at.at('cut.tar'), size)
-      await assertDamaged(at.at('cut.tar'), at.at('data'))
+      writeFileSync(at.file('cut.tar'), whole)
+      truncateSync(at.file('cut.tar'), size)
+      await assertDamaged(at.file('cut.tar'), at.file('data'))
     }
     const changed = Buffer.from(whole)
     changed.writeUInt8(changed.readUInt8(40_000) ^ 1, 40_000)
-    writeFileSync(at.at('changed.tar'), changed)
-    await assertDamaged(at.at('changed.tar'), at.at('data'))
+    writeFileSync(at.file('changed.tar'), changed)
+    await assertDamaged(at.file('changed.tar'), at.file('data'))
   })
 
   test('takes no file out of the folder, and nothing that is not a file', async () => {
-    using at = folder()
+    using at = new Folder()
     for (const [name, args] of [
       ['up.tar', ['--transform', 's,^,../,', 'evil']],
       ['other.tar', ['evil']],
       ['link.tar', ['master.key']],
     ] as const) {
-      writeFileSync(at.at('evil'), 'evil')
-      rmSync(at.at('master.key'), { force: true })
-      execFileSync('ln', ['-s', 'evil', at.at('master.key')])
-      execFileSync('tar', ['-C', at.path, '--format=ustar', '-P', '-cf', at.at(name), ...args])
-      rmSync(at.at('evil'))
-      await assertDamaged(at.at(name), at.at('data'))
+      writeFileSync(at.file('evil'), 'evil')
+      rmSync(at.file('master.key'), { force: true })
+      execFileSync('ln', ['-s', 'evil', at.file('master.key')])
+      execFileSync('tar', ['-C', at.path, '--format=ustar', '-P', '-cf', at.file(name), ...args])
+      rmSync(at.file('evil'))
+      await assertDamaged(at.file(name), at.file('data'))
       assert.ok(!readdirSync(at.path).includes('evil'))
     }
   })
 
   test('says that there is no such file', async () => {
-    using at = folder()
-    const { code, stderr } = await restore(at.at('none.tar'), at.at('data'))
+    using at = new Folder()
+    const { code, stderr } = await restore(at.file('none.tar'), at.file('data'))
     assert.deepEqual([code, /^adit: .*none\.tar cannot be read: .*ENOENT/.test(stderr)], [1, true], stderr)
   })
 })

@@ -8,7 +8,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { buffer } from 'node:stream/consumers'
 import { visit, webService } from './agent-support.ts'
 import { LocalAgent } from './local-api-support.ts'
-import { newFolder, startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { newFolder } from '../support/folder.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { isUpdate } from '#cli/agent/update.ts'
 import { configFile, spawnAgent, visit, webService, type Watched } from './agent-support.ts'
-import { newFolder, startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { newFolder } from '../support/folder.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))

@@ -9,7 +9,8 @@ import { assertTellsNone, secretText } from '../support/secrets.ts'
 import { configFile } from './agent-support.ts'
 import { run } from './run.ts'
 import { program } from '../support/program.ts'
-import { newFolder, runAdit } from '../support/server.ts'
+import { runAdit } from '../support/server.ts'
+import { newFolder } from '../support/folder.ts'
 
 /** A file that uses all options. */
 const everyOption = `

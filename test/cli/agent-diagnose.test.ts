@@ -6,9 +6,9 @@ import { once } from 'node:events'
 import type { Finding } from '#cli/agent/diagnose.ts'
 import { secretText } from '../support/secrets.ts'
 import { environmentOf } from './agent-support.ts'
-import { Folder } from '../support/openssh.ts'
 import { issue } from '../support/openssl.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
+import { Folder } from '../support/folder.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
@@ -80,7 +80,7 @@ suite('adit diagnose', () => {
   })
 
   test('finds something that is no gateway', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const { certificate, key, files } = await issue(folder, {
       name: 'other',
       extensions: ['subjectAltName=IP:127.0.0.1'],

@@ -6,8 +6,9 @@ import { suite, test } from 'node:test'
 import { launchd } from '#cli/agent/service/launchd.ts'
 import { systemd } from '#cli/agent/service/systemd.ts'
 import { windowsTask } from '#cli/agent/service/windows.ts'
-import { newFolder, runAdit } from '../support/server.ts'
+import { runAdit } from '../support/server.ts'
 import { webService } from './agent-support.ts'
+import { newFolder } from '../support/folder.ts'
 
 /** A home with a file of the agent, and a systemctl that writes down how it is called. */
 function machine(tunnels = 'tunnels:\n  web: {proto: http, addr: 3000}\n') {

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { checkPage } from '../support/secrets.ts'
 import { program } from '../support/program.ts'
 import { overhear, whatItTold } from '../support/leaks.ts'
-import { newFolder, spawnAdit, type TestServer } from '../support/server.ts'
+import { spawnAdit, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
+import { newFolder } from '../support/folder.ts'
 
 /** How long something may take that should take a moment. */
 const PATIENCE_MS = 15_000

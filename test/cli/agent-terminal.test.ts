@@ -9,8 +9,9 @@ import type { Tunnel } from '#agent/tunnel.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'
 import { TrafficStats } from '#cli/agent/traffic-stats.ts'
 import { agentOnTerminal, visit, webService } from './agent-support.ts'
-import { newFolder, startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
+import { newFolder } from '../support/folder.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))

@@ -6,9 +6,9 @@ import { connect as connectTls } from 'node:tls'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { configFile, environmentOf, spawnAgent, visit, webService } from './agent-support.ts'
-import { Folder } from '../support/openssh.ts'
 import { issue } from '../support/openssl.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
+import { Folder } from '../support/folder.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
@@ -144,7 +144,7 @@ suite('adit http', () => {
 })
 
 test('adit http file:// shows the files of a folder and lists requests', async () => {
-  await using folder = await Folder.make()
+  using folder = new Folder()
   const path = await folder.write('page.html', '<h1>hello</h1>')
   const target = `file://${dirname(path)}`
   await using agent = spawnAgent(server, ['http', target, '--scheme', 'http', '--inspect', 'on'])
@@ -169,7 +169,7 @@ suite('adit tcp, tls and tunnel', () => {
 
   test('end TLS in the agent', async () => {
     await using service = await echo()
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const { certificate, files } = await issue(folder, {
       name: 'leaf',
       extensions: ['subjectAltName=DNS:raw.adit.localhost'],

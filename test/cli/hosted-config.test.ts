@@ -6,8 +6,9 @@ import { parseConfig } from '#cli/agent/config-file.ts'
 import { hostedPaths } from '#cli/agent/config-file.ts'
 import { checkConfig, readConfig } from '#cli/agent/config.ts'
 import { secretText } from '../support/secrets.ts'
-import { newFolder, runAdit } from '../support/server.ts'
+import { runAdit } from '../support/server.ts'
 import { configFile } from './agent-support.ts'
+import { newFolder } from '../support/folder.ts'
 
 const read = (text: string) => checkConfig(parseConfig('ngrok.yml', text))
 const settingsOf = (text: string) =>

@@ -12,9 +12,9 @@ import { planOfFlags } from '#cli/agent/plan.ts'
 import type { Plan } from '#cli/agent/tunnel-plan.ts'
 import type { TunnelKind } from '#tunnel/tunnel-option.ts'
 import { spawnAgent, visit, webService } from './agent-support.ts'
-import { Folder } from '../support/openssh.ts'
 import { issue } from '../support/openssl.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
+import { Folder } from '../support/folder.ts'
 
 /** Reads a command line as the program does; the action is what a user would have started. */
 function parsed(args: readonly string[]): { kind: TunnelKind; target: string; flags: Flags } {
@@ -207,7 +207,7 @@ suite('at a gateway', () => {
   })
 
   test('--upstream-tls-verify-cas decides which service is trusted', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const extensions = ['subjectAltName=DNS:localhost']
     const [own, other] = await Promise.all([
       issue(folder, { name: 'own', extensions }),

@@ -4,8 +4,8 @@ import { rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
+import { newFolder } from '../support/folder.ts'
 import metadata from '../../package.json' with { type: 'json' }
-import { newFolder } from '../support/server.ts'
 
 const run = promisify(execFile)
 const bin = join(import.meta.dirname, '../../bin')

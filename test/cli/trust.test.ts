@@ -4,9 +4,10 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { makeLocalRoot } from '#pki/local-authority.ts'
-import { Folder, must } from '../support/openssh.ts'
+import { must } from '../support/openssh.ts'
 import { runAdit } from '../support/server.ts'
 import { person } from '../tls/people.ts'
+import { Folder } from '../support/folder.ts'
 
 suite('adit trust', () => {
   let folder: Folder
@@ -14,7 +15,7 @@ suite('adit trust', () => {
   let dataDir: string
   let systemDir: string
   before(async () => {
-    folder = await Folder.make()
+    folder = new Folder()
     dataDir = folder.file("somebody's data")
     systemDir = folder.file('system')
     mkdirSync(dataDir)
@@ -23,7 +24,7 @@ suite('adit trust', () => {
     root = new X509Certificate(certificatePem)
     writeFileSync(join(dataDir, 'ca.pem'), certificatePem)
   })
-  after(() => folder[Symbol.asyncDispose]())
+  after(() => folder[Symbol.dispose]())
 
   const hex = (fingerprint: string): string => fingerprint.replaceAll(':', '')
 

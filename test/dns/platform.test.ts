@@ -11,9 +11,10 @@ import { readSettings } from '#base/read-settings.ts'
 import { serve } from '#server/serve.ts'
 import { openStore } from '#store/open.ts'
 import { signIn, visit, web } from '../agent/support.ts'
-import { newFolder, startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 import { dig, kdig } from './support.ts'
 import { until } from '../support/until.ts'
+import { newFolder } from '../support/folder.ts'
 
 const withDns = (more: Record<string, string> = {}) =>
   startServer({ domain: 'adit.test', dns_addr: '127.0.0.1:0', ...more })

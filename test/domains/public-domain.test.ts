@@ -7,8 +7,8 @@ import { Pebble } from '../acme/pebble.ts'
 import { lookThrough, overhear, whatItTold } from '../support/leaks.ts'
 import { program } from '../support/program.ts'
 import { Namespace } from './namespace.ts'
-import { Folder } from '../server/program.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 const ADDRESS = '5.5.5.5'
 /** Of the authority, and of the name server that it and the server ask. Public, so that nothing has to be allowed. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { Folder } from '../support/openssh.ts'
 import { made } from '../support/each-store.ts'
 import { runAdit, startServer } from '../support/server.ts'
 import { Pebble } from '../acme/pebble.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { ISSUING } from '../acme/world.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 const HOST = '127.0.0.1'
 
@@ -45,7 +45,7 @@ suite('adit rotate acme-account', () => {
   })
 
   test('says so when there is no authority, or no data folder', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const off = await runAdit(['rotate', 'acme-account', '--data-dir', folder.path])
     assert.deepEqual([off.code, off.stderr], [1, 'adit: there is no ACME account: acme_directory is off\n'])
     const nowhere = await runAdit(['rotate', 'acme-account', '--data-dir', folder.file('none')], {

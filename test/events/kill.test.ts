@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { Folder } from '../server/program.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 /** What came to a webhook, one request for each event. */
 class Webhook implements AsyncDisposable {

@@ -7,12 +7,13 @@ import { eventTarget } from '#contract/kinds/event-target.ts'
 import { assertRefused, made } from '../support/each-store.ts'
 import { targetUrls } from '../support/secret-bodies.ts'
 import { secretIn } from '../support/secrets.ts'
-import { newFolder, spawnServer, type Caller, type Process } from '../support/server.ts'
+import { spawnServer, type Caller, type Process } from '../support/server.ts'
 import { awsEnvironment, startAws } from './vendors/aws.ts'
 import { startAzure, startDatadog } from './vendors/clouds.ts'
 import { startOtlp, startSyslog, startWebhook } from './vendors/receivers.ts'
 import { readEvent, type Arrived, type Stage, type Vendor } from './vendors/vendor.ts'
 import { until } from '../support/until.ts'
+import { newFolder } from '../support/folder.ts'
 
 const names = Object.keys(eventTarget).toSorted()
 

@@ -6,12 +6,12 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { Folder } from '../server/program.ts'
 import { made } from '../support/each-store.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { MANY } from './support.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 interface Came {
   readonly event_id: string

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { newFolder, spawnServer } from '../support/server.ts'
+import { spawnServer } from '../support/server.ts'
 import { runH2spec, type Figure } from './h2spec.ts'
 import { runSchemathesis } from './schemathesis.ts'
 import { runWrappers } from './wrappers.ts'
+import { newFolder } from '../support/folder.ts'
 
 /** Attacks at their full length, and restarts under published SDKs; they start their own servers. */
 const attacks = [

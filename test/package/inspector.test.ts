@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { bundleModules, bundleScript } from '../../scripts/package/bundle.ts'
 import { Watched } from '../cli/agent-support.ts'
-import { Folder } from '../support/openssh.ts'
+import { Folder } from '../support/folder.ts'
 
 const args = ['start', '--none', '--web-addr', '127.0.0.1:0', '--log-level', 'debug']
 const environment = { ...process.env, ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
@@ -29,7 +29,7 @@ const bundles: Readonly<Record<string, (folder: string) => Promise<string>>> = {
 
 for (const [name, write] of Object.entries(bundles))
   test(`${name} contains the inspector`, async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const program = await write(folder.path)
     await using agent = new Watched(spawn(process.execPath, [program, ...args], { env: environment }))
     const [, url = ''] = await agent.sees(/ msg=inspector url=(\S+)\n/)

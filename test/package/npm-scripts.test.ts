@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Folder, untilRefused } from '../server/program.ts'
+import { untilRefused } from '../server/program.ts'
+import { Folder } from '../support/folder.ts'
 
 const root = join(import.meta.dirname, '../..')
 const scripts = Object.keys(

@@ -17,10 +17,11 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { basename, join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { ownNode, root, run, Scratch, Serving, serverSettings, SystemCopy } from './support.ts'
+import { Folder } from '../support/folder.ts'
+import { ownNode, root, run, Serving, serverSettings, SystemCopy } from './support.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-const scratch = new Scratch()
+const scratch = new Folder()
 const dist = join(scratch.path, 'dist')
 const again = join(scratch.path, 'again')
 const packaged = (name: string): string => join(dist, name)
@@ -106,6 +107,7 @@ suite('the npm package of the agent', () => {
       join(project, 'program.ts'),
       `import { forward, type Tunnel } from 'adit'
 import { createClient, ApiError, type Client } from 'adit/client'
+import { Folder } from '../support/folder.ts'
 
 const client: Client = createClient({ url: 'http://127.0.0.1:4600', token: 'x' })
 export async function program(): Promise<string> {
@@ -218,7 +220,7 @@ suite('the Debian package', () => {
   })
 
   test('has man pages and completions of every command, and both units', async () => {
-    using folder = new Scratch()
+    using folder = new Folder()
     await run('dpkg-deb', ['-x', deb, folder.path])
     const page = execFileSync('zcat', [join(folder.path, 'usr/share/man/man1/adit-serve.1.gz')]).toString()
     assert.match(page, /^\.TH ADIT\\-SERVE 1 /)

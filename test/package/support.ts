@@ -1,10 +1,10 @@
 import { execFile, execFileSync, spawn, type ChildProcess, type ExecFileOptions } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
@@ -21,18 +21,9 @@ export const run = (
 /** The Node that runs npm: the user's own, on which the agent's package must work. */
 export const ownNode = process.env['npm_node_execpath'] ?? 'node'
 
-/** A folder for one test. */
-export class Scratch implements Disposable {
-  readonly path = mkdtempSync(join(tmpdir(), 'adit-package-'));
-
-  [Symbol.dispose](): void {
-    rmSync(this.path, { recursive: true, force: true })
-  }
-}
-
 /** A copy of this system that can be changed without a trace: an overlay over its root. */
 export class SystemCopy implements Disposable {
-  readonly #scratch = new Scratch()
+  readonly #scratch = new Folder()
   readonly path = join(this.#scratch.path, 'root')
 
   constructor() {

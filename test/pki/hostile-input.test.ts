@@ -20,7 +20,7 @@ before(async () => {
 })
 
 after(async () => {
-  await family.folder[Symbol.asyncDispose]()
+  await family.folder[Symbol.dispose]()
   await keys[Symbol.asyncDispose]()
 })
 

@@ -9,7 +9,8 @@ import { Sealer } from '#base/secrets.ts'
 import { isDue, LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { openLocalRoot } from '#server/local-authority.ts'
 import { openSqlite } from '#store/sqlite.ts'
-import { Folder, must, run } from '../support/openssh.ts'
+import { must, run } from '../support/openssh.ts'
+import { Folder } from '../support/folder.ts'
 
 const NAMES = ['localhost', '127.0.0.1', '::1', 'adit.localhost', '*.adit.localhost']
 const DAY = 86_400_000
@@ -19,7 +20,7 @@ const newAuthority = async (now?: () => number) =>
 
 suite('the local authority', () => {
   test('has a root that OpenSSL takes for an authority of servers alone', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const { rootPem } = await newAuthority()
     const file = await folder.write('ca.pem', rootPem)
     const shown = await must('openssl', 'x509', '-in', file, '-noout', '-text')
@@ -32,7 +33,7 @@ suite('the local authority', () => {
   })
 
   test('signs certificates that OpenSSL verifies for every name', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const authority = await newAuthority()
     const leaf = await authority.issue(NAMES)
     const [root, file] = [
@@ -94,7 +95,7 @@ suite('the local authority', () => {
 
 suite('the local authority in the store', () => {
   test('is made once, however many processes start at the same time', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     await using store = await openSqlite(folder.file('adit.db'))
     const sealer = new Sealer(Buffer.alloc(32, 7))
     const open = () => openLocalRoot({ store, sealer, dataDir: folder.path })
@@ -109,7 +110,7 @@ suite('the local authority in the store', () => {
   })
 
   test('has its key sealed, and its file written again when it is lost', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     await using store = await openSqlite(folder.file('adit.db'))
     const sealer = new Sealer(Buffer.alloc(32, 7))
     const { certificatePem: rootPem } = await openLocalRoot({ store, sealer, dataDir: folder.path })

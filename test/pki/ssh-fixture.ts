@@ -3,7 +3,8 @@ import { newSshAuthority, type AuthorityRequest, type SshAuthority } from '#pki/
 import type { UserCertificateRequest } from '#pki/ssh-certificate.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
 import type { Expectation } from '#pki/ssh-verify.ts'
-import { Folder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
+import { Folder } from '../support/folder.ts'
 
 export const AUTHORITIES: Record<string, AuthorityRequest> = {
   rsa: { keyType: 'rsa', bits: 2048 },
@@ -36,7 +37,7 @@ export class SshFixture implements AsyncDisposable {
   }
 
   static async make(): Promise<SshFixture> {
-    const fixture = new SshFixture(await Folder.make())
+    const fixture = new SshFixture(new Folder())
     for (const [name, [type, bits]] of Object.entries(SUBJECTS))
       fixture.#subjects.set(name, await newSshKey(fixture.folder, `subject ${name}`, type, bits))
     for (const [name, request] of Object.entries(AUTHORITIES))
@@ -66,8 +67,8 @@ export class SshFixture implements AsyncDisposable {
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.folder[Symbol.asyncDispose]()
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.folder[Symbol.dispose]()
   }
 }
 

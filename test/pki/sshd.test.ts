@@ -2,15 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { newSshAuthority, type SshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate, type UserCertificateRequest } from '#pki/ssh-certificate.ts'
-import {
-  Folder,
-  newSshKey,
-  ssh,
-  startSshAgent,
-  startSshd,
-  type Outcome,
-  type Sshd,
-} from '../support/openssh.ts'
+import { newSshKey, ssh, startSshAgent, startSshd, type Outcome, type Sshd } from '../support/openssh.ts'
+import { Folder } from '../support/folder.ts'
 
 const HOUR = 3_600_000
 const TYPES = ['rsa', 'ecdsa', 'ed25519']
@@ -24,7 +17,7 @@ const publicKeys = new Map<string, string>()
 const valueOf = <Value>(map: Map<string, Value>, name: string): Value => map.get(name) ?? assert.fail(name)
 
 before(async () => {
-  folder = await Folder.make()
+  folder = new Folder()
   hostKey = await newSshKey(folder, 'host', 'ed25519')
   for (const type of [...TYPES, 'stranger']) {
     authorities.set(type, await newSshAuthority(type === 'stranger' ? {} : { keyType: type }))
@@ -37,7 +30,7 @@ before(async () => {
 
 after(async () => {
   await sshd[Symbol.asyncDispose]()
-  await folder[Symbol.asyncDispose]()
+  await folder[Symbol.dispose]()
 })
 
 interface Attempt {

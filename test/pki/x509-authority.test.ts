@@ -11,7 +11,7 @@ before(async () => {
   family = await newFamily()
 })
 
-after(() => family.folder[Symbol.asyncDispose]())
+after(() => family.folder[Symbol.dispose]())
 
 suite('an authority', () => {
   test('is read with its usages', () => {

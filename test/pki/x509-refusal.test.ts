@@ -10,7 +10,7 @@ before(async () => {
   family = await newFamily()
 })
 
-after(() => family.folder[Symbol.asyncDispose]())
+after(() => family.folder[Symbol.dispose]())
 
 suite('a TLS certificate is refused', () => {
   const encrypted = (...form: string[]) =>

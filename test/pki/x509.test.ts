@@ -33,7 +33,7 @@ before(async () => {
   family = await newFamily()
 })
 
-after(() => family.folder[Symbol.asyncDispose]())
+after(() => family.folder[Symbol.dispose]())
 
 suite('a TLS certificate', () => {
   for (const [key, privateKeyType] of Object.entries(KEY_TYPES) as [KeyName, string][])

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { runningServer } from '#base/running-server.ts'
 import { runAdit } from '../support/server.ts'
-import { Folder, start } from './program.ts'
+import { start } from './program.ts'
+import { Folder } from '../support/folder.ts'
 
 suite('the record of a running server', () => {
   test('leads adit api, adit diagnose and adit ready to a server on other ports', async () => {

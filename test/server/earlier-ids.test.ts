@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ssh } from '../ssh/support.ts'
-import { Folder as SshFolder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
 import { spawnServer } from '../support/server.ts'
-import { Folder } from './program.ts'
+import { Folder } from '../support/folder.ts'
 
 /** Gives a row another id, wherever it stands. */
 function rename(dataDir: string, from: string, to: string): void {
@@ -23,7 +23,7 @@ function rename(dataDir: string, from: string, to: string): void {
 
 test('SSH credentials of an earlier release keep their ids, and new ones are sshcr_', async () => {
   using folder = new Folder()
-  await using keys = await SshFolder.make()
+  using keys = new Folder()
   const publicKey = await newSshKey(keys, 'id', 'ed25519')
   const first = await spawnServer(folder.path)
   const { body: made } = await first.api.post('/ssh_credentials', { public_key: publicKey })

@@ -7,8 +7,9 @@ import { suite, test } from 'node:test'
 import { connect } from 'adit'
 import { disposable } from '../agent/support.ts'
 import { freePort } from '../support/free-ports.ts'
-import { Folder, start } from './program.ts'
+import { start } from './program.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 async function visit(port: number, host: string): Promise<IncomingMessage> {
   const request = get({ host: '127.0.0.1', port, headers: { host }, agent: false })

@@ -5,7 +5,8 @@ import { suite, test } from 'node:test'
 import { startPostgres } from '../support/postgres.ts'
 import { startServer } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
-import { Folder, start } from './program.ts'
+import { start } from './program.ts'
+import { Folder } from '../support/folder.ts'
 
 suite('health', () => {
   test('is told without a key', async () => {

@@ -6,7 +6,8 @@ import { after, before, suite, test } from 'node:test'
 import { ticket, visit } from '../gateway/listeners/support.ts'
 import { NAME, VERSIONS } from '../tls/support.ts'
 import { must } from '../support/openssh.ts'
-import { newFolder, spawnServer, type Process } from '../support/server.ts'
+import { spawnServer, type Process } from '../support/server.ts'
+import { newFolder } from '../support/folder.ts'
 
 type Version = (typeof VERSIONS)[number]
 

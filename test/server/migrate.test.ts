@@ -10,7 +10,8 @@ import { openSqlite } from '#store/sqlite.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { secretText } from '../support/secrets.ts'
 import { creatable, Seeds } from '../support/seeds.ts'
-import { newFolder, runAdit, spawnAdit, spawnServer } from '../support/server.ts'
+import { runAdit, spawnAdit, spawnServer } from '../support/server.ts'
+import { newFolder } from '../support/folder.ts'
 
 const MANY = 100_000
 const BATCH = 1000

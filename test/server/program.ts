@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { whatItTold } from '../support/leaks.ts'
-import { Caller, newFolder, runAdit, spawnAdit, type Finished } from '../support/server.ts'
+import { Caller, runAdit, spawnAdit, type Finished } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
 /** Every listener on a port of its own, because other tests run at the same time. */
 const freePorts = Object.fromEntries(
   ['API', 'HTTP', 'HTTPS', 'AGENT', 'SSH'].map(name => [`ADIT_${name}_ADDR`, '127.0.0.1:0']),
 )
-
-/** A data folder for one test. */
-export class Folder implements Disposable {
-  readonly path = newFolder();
-
-  [Symbol.dispose](): void {
-    rmSync(this.path, { recursive: true })
-  }
-}
 
 /** `adit serve` as a process, and all that it writes. */
 export class Program implements AsyncDisposable {

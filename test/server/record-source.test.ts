@@ -10,13 +10,13 @@ import { RecordSource } from '#server/record-source.ts'
 import { openStore } from '#store/open.ts'
 import type { Store } from '#store/store.ts'
 import { made } from '../support/each-store.ts'
-import { Folder } from '../support/openssh.ts'
 import { issue } from '../support/openssl.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { newFolder, startServer, type Caller, type TestServer } from '../support/server.ts'
+import { startServer, type Caller, type TestServer } from '../support/server.ts'
 import { listeningLog } from '../gateway/agents/support.ts'
 import { testLog } from '../support/secrets.ts'
 import { until } from '../support/until.ts'
+import { Folder, newFolder } from '../support/folder.ts'
 
 const log = testLog()
 
@@ -49,7 +49,7 @@ const insert = (store: Store, rows: readonly ReturnType<typeof row>[]) =>
 
 /** One of each that the gateway reads, made by the API before and after the records are followed. */
 async function madeByApi(api: Caller, follow: () => Promise<Following>) {
-  await using folder = await Folder.make()
+  using folder = new Folder()
   const { certificate, key } = await issue(folder, { name: 'app.example.com' })
   const early = await made(api, '/credentials', { acl: ['bind:app.example.com'] })
   const following = await follow()

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { Namespace } from '../domains/namespace.ts'
 import { freePort } from '../support/free-ports.ts'
 import { Caller } from '../support/server.ts'
-import { Folder, logged, refused, start } from './program.ts'
+import { logged, refused, start } from './program.ts'
+import { Folder } from '../support/folder.ts'
 
 suite('SIGUSR2 replaces the server', () => {
   for (const workers of ['1', '2'])

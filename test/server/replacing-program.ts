@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { freePort } from '../support/free-ports.ts'
-import { Folder, logged, start } from './program.ts'
+import { logged, start } from './program.ts'
+import { Folder } from '../support/folder.ts'
 
 const isAlive = (pid: number): boolean => {
   try {

@@ -8,9 +8,10 @@ import { Receiver } from '../events/support.ts'
 import { ssh } from '../ssh/support.ts'
 import { made } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
-import { Folder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 /** How soon a live session must have ended. */
 const CUT_MS = 1000
@@ -50,13 +51,13 @@ before(async () => {
   server = await startServer({ egress_allow: '127.0.0.0/8' })
   control = await Receiver.start()
   service = await web((_, response) => response.end('here'))
-  folder = await Folder.make()
+  folder = new Folder()
   agentRule = await restricted('agent', ['127.0.0.1/32'])
   callRule = await restricted('api', ['127.0.0.1/32', `${CALLER}/32`])
   await subscribe(control, server.api.token)
 })
 after(async () => {
-  await folder[Symbol.asyncDispose]()
+  await folder[Symbol.dispose]()
   await service[Symbol.asyncDispose]()
   await control[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()

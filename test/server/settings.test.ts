@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { flagOf, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
-import { Folder, refused, start } from './program.ts'
+import { refused, start } from './program.ts'
+import { Folder } from '../support/folder.ts'
 
 const all: [string, Setting<unknown>][] = Object.entries(settings)
 const candidates = ['', 'no such value', '99999999999', ':70000']

@@ -3,9 +3,10 @@ import { rmSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { ssh, Upstream, type SshProcess } from '../ssh/support.ts'
 import { made } from '../support/each-store.ts'
-import { Folder, must, newSshKey } from '../support/openssh.ts'
-import { newFolder, spawnServer, type Process } from '../support/server.ts'
+import { must, newSshKey } from '../support/openssh.ts'
+import { spawnServer, type Process } from '../support/server.ts'
 import { until } from '../support/until.ts'
+import { Folder, newFolder } from '../support/folder.ts'
 
 const MAY_FORWARD = { extensions: { 'permit-port-forwarding': '' } }
 const BODY = 'from behind ssh'
@@ -19,7 +20,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
 
   before(async () => {
     server = await spawnServer(dataDir)
-    folder = await Folder.make()
+    folder = new Folder()
     publicKey = await newSshKey(folder, 'user', 'ed25519')
     upstream = await Upstream.start(socket =>
       socket.once('data', () =>
@@ -30,7 +31,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
   after(async () => {
     await server.end('SIGTERM')
     await upstream[Symbol.asyncDispose]()
-    await folder[Symbol.asyncDispose]()
+    await folder[Symbol.dispose]()
     rmSync(dataDir, { recursive: true })
   })
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { ssh, Upstream } from '../ssh/support.ts'
 import { newMember, type Member } from '../support/members.ts'
-import { Folder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { Folder } from '../support/folder.ts'
 
 suite('an SSH key that several owners have registered', () => {
   let server: TestServer
@@ -16,7 +17,7 @@ suite('an SSH key that several owners have registered', () => {
 
   before(async () => {
     server = await startServer()
-    folder = await Folder.make()
+    folder = new Folder()
     upstream = await Upstream.echo()
     publicKey = await newSshKey(folder, 'key', 'ed25519')
     holder = await newMember(server.api)
@@ -30,7 +31,7 @@ suite('an SSH key that several owners have registered', () => {
   })
   after(async () => {
     await upstream[Symbol.asyncDispose]()
-    await folder[Symbol.asyncDispose]()
+    await folder[Symbol.dispose]()
     await server[Symbol.asyncDispose]()
   })
 

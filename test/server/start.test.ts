@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { secretText } from '../support/secrets.ts'
-import { Folder, refused, start, takePort } from './program.ts'
+import { refused, start, takePort } from './program.ts'
+import { Folder } from '../support/folder.ts'
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
-import { Folder, start, untilRefused, type Program } from './program.ts'
+import { start, untilRefused, type Program } from './program.ts'
+import { Folder } from '../support/folder.ts'
 
 const BODY = JSON.stringify({ description: 'sent slowly' })
 

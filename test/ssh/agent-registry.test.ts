@@ -8,13 +8,14 @@ import { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate } from '#pki/ssh-certificate.ts'
-import { Folder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
 import { Ear } from '../tunnel/support.ts'
 import { modulesFor } from '../gateway/module-parts.ts'
 import { MemorySource } from '../gateway/agents/support.ts'
 import { secretText, testLog } from '../support/secrets.ts'
 import { FACTS, ssh, type SshCall, TestListener, Upstream } from './support.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 const HOUR = 3_600_000
 
@@ -27,7 +28,7 @@ const source = new MemorySource()
 const directory = new LocalDirectory()
 
 before(async () => {
-  folder = await Folder.make()
+  folder = new Folder()
   upstream = await Upstream.echo()
   const [records, log] = [new Records(), testLog()]
   source.user('usr_1')
@@ -43,7 +44,7 @@ after(async () => {
   await listener[Symbol.asyncDispose]()
   registry.close()
   await upstream[Symbol.asyncDispose]()
-  await folder[Symbol.asyncDispose]()
+  await folder[Symbol.dispose]()
 })
 
 const call = (bind: string, command: string[], changes: Partial<SshCall> = {}) =>

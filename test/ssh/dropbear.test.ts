@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { Folder, must } from '../support/openssh.ts'
+import { must } from '../support/openssh.ts'
 import { SshProcess, TestListener, Upstream } from './support.ts'
+import { Folder } from '../support/folder.ts'
 
 /** Makes a key pair in Dropbear's own format and returns the public line. */
 async function newDropbearKey(folder: Folder, name: string, type: string): Promise<string> {
@@ -16,14 +17,14 @@ suite('the Dropbear client', { timeout: 60_000 }, () => {
   let listener: TestListener
   let upstream: Upstream
   before(async () => {
-    folder = await Folder.make()
+    folder = new Folder()
     listener = await TestListener.start()
     upstream = await Upstream.echo()
   })
   after(async () => {
     await listener[Symbol.asyncDispose]()
     await upstream[Symbol.asyncDispose]()
-    await folder[Symbol.asyncDispose]()
+    await folder[Symbol.dispose]()
   })
 
   const forwards = [

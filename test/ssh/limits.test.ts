@@ -7,19 +7,20 @@ import { setTimeout } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { DEFAULT_PENALTIES, SshPenalties } from '#ssh/penalties.ts'
 import { DEFAULT_STARTUPS, Startups } from '#ssh/startups.ts'
-import { Folder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
 import { ssh, TestListener } from './support.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 let folder: Folder
 let publicKey: string
 
 before(async () => {
-  folder = await Folder.make()
+  folder = new Folder()
   publicKey = await newSshKey(folder, 'id', 'ed25519')
 })
 
-after(() => folder[Symbol.asyncDispose]())
+after(() => folder[Symbol.dispose]())
 
 /** A connection that sends nothing, or only the given text. */
 async function caller(port: number): Promise<Socket> {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, suite, test } from 'node:test'
-import { Folder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
 import { type SshCall, ssh, TestListener, Upstream } from './support.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 let folder: Folder
 let listener: TestListener
@@ -10,7 +11,7 @@ let upstream: Upstream
 let credentialId: string
 
 before(async () => {
-  folder = await Folder.make()
+  folder = new Folder()
   listener = await TestListener.start()
   upstream = await Upstream.echo()
   credentialId = listener.gateway.register(await newSshKey(folder, 'id', 'ed25519'))
@@ -24,7 +25,7 @@ afterEach(async () => {
 after(async () => {
   await listener[Symbol.asyncDispose]()
   await upstream[Symbol.asyncDispose]()
-  await folder[Symbol.asyncDispose]()
+  await folder[Symbol.dispose]()
 })
 
 const call = (changes: Partial<SshCall> = {}) =>

@@ -6,9 +6,10 @@ import { opensshHostKey } from '#ssh/host-key.ts'
 import { newSshAuthority, type SshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate, type UserCertificateRequest } from '#pki/ssh-certificate.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
-import { Folder, must, newSshKey } from '../support/openssh.ts'
+import { must, newSshKey } from '../support/openssh.ts'
 import { ssh, type SshCall, TestListener, Upstream } from './support.ts'
 import { until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 const HOUR = 3_600_000
 
@@ -31,7 +32,7 @@ const keys: Record<string, [type: string, bits?: number]> = {
 }
 
 before(async () => {
-  folder = await Folder.make()
+  folder = new Folder()
   // Refusals are many here, and all come from one address.
   const penalties = { refused: 0, late: 0, unused: 0, threshold: 1, most: 1, sources: 8 }
   listener = await TestListener.start({ penalties })
@@ -52,7 +53,7 @@ afterEach(async () => {
 after(async () => {
   await listener[Symbol.asyncDispose]()
   await upstream[Symbol.asyncDispose]()
-  await folder[Symbol.asyncDispose]()
+  await folder[Symbol.dispose]()
 })
 
 const lineOf = (name: string): string => lines.get(name) ?? assert.fail(name)

@@ -3,23 +3,24 @@ import { randomBytes } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { DialError } from '#registry/agent-dialer.ts'
-import { Folder, newSshKey } from '../support/openssh.ts'
+import { newSshKey } from '../support/openssh.ts'
 import { Ear } from '../tunnel/support.ts'
 import { ssh, type SshProcess, TestListener, Upstream } from './support.ts'
 import { steady, until } from '../support/until.ts'
+import { Folder } from '../support/folder.ts'
 
 let folder: Folder
 let listener: TestListener
 
 before(async () => {
-  folder = await Folder.make()
+  folder = new Folder()
   listener = await TestListener.start({ channels: 140 })
   listener.gateway.register(await newSshKey(folder, 'id', 'ed25519'))
 })
 
 after(async () => {
   await listener[Symbol.asyncDispose]()
-  await folder[Symbol.asyncDispose]()
+  await folder[Symbol.dispose]()
 })
 
 /** Forwards a name to a service, and waits until it is online. */

@@ -5,21 +5,21 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, suite, test } from 'node:test'
 import { openSqlite } from '#store/sqlite.ts'
-import { newFolder, type TestFolder } from './drivers.ts'
 import { insert, write } from './writes.ts'
+import { Folder } from '../support/folder.ts'
 
 const MEBIBYTE = 2 ** 20
 
 suite('sqlite on a full disk', () => {
-  let folder: TestFolder
+  let folder: Folder
   before(async () => {
-    folder = await newFolder()
+    folder = new Folder()
     // Throws with mount's own words where mounting is not permitted: this test cannot be done without.
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder.path])
   })
   after(async () => {
     execFileSync('umount', [folder.path])
-    await folder.remove()
+    await folder[Symbol.dispose]()
   })
 
   test('refuses with "full", keeps what it acknowledged, and works again once there is space', async () => {

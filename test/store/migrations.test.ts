@@ -8,8 +8,9 @@ import type { Steps } from '#store/engine.ts'
 import { migrate, migrations, type Migration } from '#store/migrations.ts'
 import { openPostgres } from '#store/postgres.ts'
 import { openSqlite } from '#store/sqlite.ts'
-import { forEachDriver, newFolder, type TestFolder } from './drivers.ts'
+import { forEachDriver } from './drivers.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { Folder } from '../support/folder.ts'
 
 /** A later program's schema: one more column. */
 const later: readonly Migration[] = [
@@ -31,11 +32,11 @@ const refusals = [
 ] as const
 
 suite('sqlite migrations', () => {
-  let folder: TestFolder
+  let folder: Folder
   before(async () => {
-    folder = await newFolder()
+    folder = new Folder()
   })
-  after(() => folder.remove())
+  after(() => folder[Symbol.dispose]())
 
   function run(file: string, steps: Steps<void>): void {
     using database = new DatabaseSync(file)

@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, suite, test } from 'node:test'
 import { openStore } from '#store/open.ts'
 import { openSqlite } from '#store/sqlite.ts'
-import { newFolder, type TestFolder } from './drivers.ts'
 import { insert, write } from './writes.ts'
+import { Folder } from '../support/folder.ts'
 
 const module = new URL('../../src/store/sqlite.ts', import.meta.url).href
 
@@ -24,11 +24,11 @@ const WRITER = `
 `
 
 suite('sqlite file', () => {
-  let folder: TestFolder
+  let folder: Folder
   before(async () => {
-    folder = await newFolder()
+    folder = new Folder()
   })
-  after(() => folder.remove())
+  after(() => folder[Symbol.dispose]())
   const locked = { name: 'StoreError', code: 'locked', message: /Another process uses this database/ }
 
   test('is refused to a second opener, by whatever name', async () => {

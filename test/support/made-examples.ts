@@ -1,9 +1,9 @@
 import { kinds } from '#contract/kinds/index.ts'
 import { exampleId, examplePem, examples } from '#reference/examples.ts'
 import { made } from './each-store.ts'
-import { Folder } from './openssh.ts'
 import { AUTHORITY, issue } from './openssl.ts'
 import type { Answer, Caller } from './server.ts'
+import { Folder } from './folder.ts'
 
 const MADE_UP = exampleId('')
 
@@ -15,7 +15,7 @@ export async function makeExamples(
   api: Caller,
   more: (collection: string) => object = () => ({}),
 ): Promise<ReadonlyMap<string, Answer['body']>> {
-  await using folder = await Folder.make()
+  using folder = new Folder()
   const { certificate, key } = await issue(folder, { name: 'example', extensions: AUTHORITY })
   await made(api, '/reserved_domains', { domain: '*.example.com' })
   const resources = new Map<string, Answer['body']>()

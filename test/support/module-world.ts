@@ -6,8 +6,8 @@ import { ProviderServer } from '../auth/providers/provider-server.ts'
 import { ann } from '../auth/providers/support.ts'
 import { OpenId } from '../auth/oidc/openid.ts'
 import { authority, person, type Person } from '../tls/people.ts'
-import { Folder } from './openssh.ts'
 import { startServer, type TestServer } from './server.ts'
+import { Folder } from './folder.ts'
 
 /** Longer than what is left as it is for being short. */
 export const LONG_TEXT = 'as long as it is dull. '.repeat(200)
@@ -45,7 +45,7 @@ export async function openModuleWorld(): Promise<ModuleWorld> {
   const { port: webPort } = stack.use(await upstream(createServer(answers)))
   const echo = createTcpServer(socket => socket.on('error', () => undefined).pipe(socket))
   const { port: echoPort } = stack.use(await upstream(echo))
-  const folder = stack.use(await Folder.make())
+  const folder = stack.use(new Folder())
   const root = await authority()
   const people = {
     root,

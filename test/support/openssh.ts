@@ -1,10 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
 import { freePort } from './free-ports.ts'
 import { until } from './until.ts'
+import type { Folder } from './folder.ts'
 
 export interface Outcome {
   readonly code: number
@@ -27,37 +26,6 @@ export async function must(program: string, ...args: readonly string[]): Promise
   const { code, stdout, stderr } = await run(program, args)
   if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr}`)
   return stdout
-}
-
-/** A folder that is gone with the test that made it. */
-export class Folder implements AsyncDisposable {
-  readonly path: string
-
-  private constructor(path: string) {
-    this.path = path
-  }
-
-  static async make(): Promise<Folder> {
-    return new Folder(await mkdtemp(join(tmpdir(), 'adit-')))
-  }
-
-  file(name: string): string {
-    return join(this.path, name)
-  }
-
-  read(name: string): Promise<string> {
-    return readFile(this.file(name), 'utf8')
-  }
-
-  /** ssh refuses private keys that others may read. */
-  async write(name: string, text: string): Promise<string> {
-    await writeFile(this.file(name), text.endsWith('\n') ? text : `${text}\n`, { mode: 0o600 })
-    return this.file(name)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.path, { recursive: true, force: true })
-  }
 }
 
 /** Makes a key pair with ssh-keygen, the private one in `name`, and returns the public line. */

@@ -1,5 +1,6 @@
 import { knowKey } from './secrets.ts'
-import { Folder, must } from './openssh.ts'
+import { must } from './openssh.ts'
+import { Folder } from './folder.ts'
 
 /** How `openssl genpkey` is asked for each kind of key. */
 export const KEYS = {
@@ -61,7 +62,7 @@ export async function show({ files }: Identity, ...options: readonly string[]): 
 
 /** A root, an intermediate, a leaf, and a stranger, in a folder of their own. */
 export async function newFamily() {
-  const folder = await Folder.make()
+  const folder = new Folder()
   const root = await issue(folder, { name: 'root', key: 'RSA 2048', extensions: AUTHORITY })
   const middle = await issue(folder, { name: 'middle', issuer: root, extensions: AUTHORITY })
   const leaf = await issue(folder, { name: 'leaf', issuer: middle })

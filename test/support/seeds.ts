@@ -6,21 +6,21 @@ import { kinds, type Collection } from '#contract/kinds/index.ts'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
 import { secretText } from './secrets.ts'
 import { AUTHORITY, issue } from './openssl.ts'
-import { Folder } from './openssh.ts'
 import type { Caller } from './server.ts'
+import { Folder } from './folder.ts'
 
 type Seed = (seeds: Seeds, count: number) => ResourceBody | Promise<ResourceBody>
 
 const sshKey = async (): Promise<string> => (await newSshAuthority()).publicKey
 
 async function certificate(): Promise<ResourceBody> {
-  await using folder = await Folder.make()
+  using folder = new Folder()
   const { certificate: chain, key } = await issue(folder, { name: 'app.example.com' })
   return { certificate_pem: chain, private_key_pem: key }
 }
 
 async function authority(): Promise<ResourceBody> {
-  await using folder = await Folder.make()
+  using folder = new Folder()
   return { ca_pem: (await issue(folder, { name: 'authority', extensions: AUTHORITY })).certificate }
 }
 

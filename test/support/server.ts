@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createLog } from '#base/log.ts'
@@ -11,6 +10,7 @@ import { checkAnswer } from './answers.ts'
 import { lookAround, lookThrough, overhear, whatItTold } from './leaks.ts'
 import { program } from './program.ts'
 import { Told } from './secrets.ts'
+import { newFolder } from './folder.ts'
 
 export interface Answer {
   readonly status: number
@@ -78,8 +78,6 @@ export interface TestServer extends AsyncDisposable {
   /** The first agent credential. */
   readonly authtoken: string
 }
-
-export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'adit-test-'))
 
 /** The listeners of the gateway, each on a free port. */
 const freeListeners = {

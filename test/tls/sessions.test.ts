@@ -8,9 +8,9 @@ import { createServer } from 'node:net'
 import { Contexts } from '#tls/contexts.ts'
 import { Secret } from '#base/secrets.ts'
 import { HOST, portOf, ticket, visit } from '../gateway/listeners/support.ts'
-import { Folder } from '../support/openssh.ts'
 import { authority, person, type Person } from './people.ts'
 import { NAME, sClient, startDoor, VERSIONS, type Door, type Seen } from './support.ts'
+import { Folder } from '../support/folder.ts'
 
 const HOUR = 3_600_000
 const SPOKEN = { 'TLSv1.2': '-tls1_2', 'TLSv1.3': '-tls1_3' } as const
@@ -27,7 +27,7 @@ suite('SEC-21: a session begun with a certificate', () => {
   let [people, others, known, unknown]: Person[] = []
 
   before(async () => {
-    folder = await Folder.make()
+    folder = new Folder()
     ;[people, others] = [await authority({ name: 'people' }), await authority({ name: 'others' })]
     ;[known, unknown] = [await person({ issuer: people }), await person({ issuer: others })]
     for (const [name, one] of Object.entries({ known, unknown })) {
@@ -38,7 +38,7 @@ suite('SEC-21: a session begun with a certificate', () => {
   })
   after(async () => {
     await door[Symbol.asyncDispose]()
-    await folder[Symbol.asyncDispose]()
+    await folder[Symbol.dispose]()
   })
 
   const terms = (scope: string, authorities = people?.pem ?? '') => ({ clients: { scope, authorities } })

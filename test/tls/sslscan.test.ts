@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { must } from '../support/openssh.ts'
-import { newFolder, spawnServer, type Process } from '../support/server.ts'
+import { spawnServer, type Process } from '../support/server.ts'
+import { newFolder } from '../support/folder.ts'
 
 type Finding = Readonly<Record<string, string>>
 

@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { newFolder, spawnServer } from '../support/server.ts'
+import { spawnServer } from '../support/server.ts'
+import { newFolder } from '../support/folder.ts'
 
 interface Finding {
   readonly id: string

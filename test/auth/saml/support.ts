@@ -16,11 +16,11 @@ import { Seal } from '#auth/sign-in/seal.ts'
 import type { PlaceAt, SignInMethod } from '#auth/sign-in/sign-in.ts'
 import type { UserIdentity as User } from '#http/identity.ts'
 import { request } from '../../gateway/modules/support.ts'
-import { Folder } from '../../support/openssh.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
 import { gatewayInfo } from '../../support/gateway-info.ts'
 import { testLog } from '../../support/secrets.ts'
 import { answer, metadataXml, PERSISTENT, type Wish } from './documents.ts'
+import { Folder } from '../../support/folder.ts'
 
 export const ROUTE = 'edghtsrt_1'
 export const CONFIG = 'ec_1'
@@ -32,7 +32,7 @@ export const facts = gatewayInfo({ domain: 'example.test' })
 
 /** Keys of a provider, of the same one before it changed them, and of another provider. */
 export async function newKeys() {
-  const folder = await Folder.make()
+  const folder = new Folder()
   const [idp, older, stranger, curve, own] = await Promise.all([
     issue(folder, { name: 'idp', key: 'RSA 2048' }),
     issue(folder, { name: 'older', key: 'RSA 2048' }),
@@ -47,7 +47,7 @@ export async function newKeys() {
     stranger,
     curve,
     own,
-    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   }
 }
 

@@ -5,8 +5,8 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { parseRange, type Range } from '#base/addresses.ts'
 import { EgressError, type EgressFault } from '#base/egress.ts'
-import { Folder } from '../../support/openssh.ts'
 import { issue } from '../../support/openssl.ts'
+import { Folder } from '../../support/folder.ts'
 
 export const rangesOf = (...texts: readonly string[]): Range[] =>
   texts.flatMap(text => parseRange(text) ?? [])
@@ -61,7 +61,7 @@ export interface Identity {
 
 /** A certificate that is its own root. */
 export async function identity(...names: readonly string[]): Promise<Identity> {
-  await using folder = await Folder.make()
+  using folder = new Folder()
   const extensions = ['basicConstraints=critical,CA:TRUE', `subjectAltName=${names.join(',')}`]
   const { certificate, key } = await issue(folder, { name: 'service', extensions })
   return { cert: certificate, key }

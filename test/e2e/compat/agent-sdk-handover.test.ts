@@ -3,11 +3,12 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { freePorts } from '../../support/free-ports.ts'
-import { Caller, newFolder, spawnServer } from '../../support/server.ts'
+import { Caller, spawnServer } from '../../support/server.ts'
 import { callback, Sdk } from './agent-sdk/sdk.ts'
 import { rootOf, upstream, visit } from './agent-sdk/visits.ts'
 import { echoing } from './agent-sdk/world.ts'
 import { until } from '../../support/until.ts'
+import { newFolder } from '../../support/folder.ts'
 
 const SESSIONS = 7
 const ROUNDS = process.env['TEST_LONG'] === undefined ? 3 : 20

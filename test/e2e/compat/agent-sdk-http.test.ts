@@ -6,12 +6,12 @@ import { createServer as createHttpsServer } from 'node:https'
 import { createServer } from 'node:net'
 import { after, before, suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
-import { Folder } from '../../support/openssh.ts'
 import { issue } from '../../support/openssl.ts'
 import { secretText } from '../../support/secrets.ts'
 import { serving } from './agent-sdk/sdk.ts'
 import { lookup, upstream } from './agent-sdk/visits.ts'
 import { echoOf, openWorld, type World } from './agent-sdk/world.ts'
+import { Folder } from '../../support/folder.ts'
 
 const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` })
 
@@ -171,7 +171,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
 
   test('a service with TLS: its certificate is checked unless verify_upstream_tls is off', async () => {
     const { sdk, visit } = world
-    const folder = await Folder.make()
+    const folder = new Folder()
     const identity = await issue(folder, { name: 'service', extensions: ['subjectAltName=DNS:localhost'] })
     const server = createHttpsServer({ cert: identity.certificate, key: identity.key }, (_, response) =>
       response.end('secret'),

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { newFolder, spawnServer, type Process } from '../../support/server.ts'
+import { spawnServer, type Process } from '../../support/server.ts'
 import { openFront } from './agent-sdk/front.ts'
 import { callback, Sdk } from './agent-sdk/sdk.ts'
 import { rootOf, tell, upstream, visit } from './agent-sdk/visits.ts'
 import { echoing } from './agent-sdk/world.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
+import { newFolder } from '../../support/folder.ts'
 
 /** A gateway as a process of its own that can be started again at the same addresses. */
 async function openPlace() {

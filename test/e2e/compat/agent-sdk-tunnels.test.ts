@@ -5,12 +5,12 @@ import { createServer as createHttpServer } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import { authority, person } from '../../tls/people.ts'
-import { Folder } from '../../support/openssh.ts'
 import { issue, type Identity } from '../../support/openssl.ts'
 import { doorOf, Sdk } from './agent-sdk/sdk.ts'
 import { secure, tell, upstream } from './agent-sdk/visits.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
 import { until } from '../../support/until.ts'
+import { Folder } from '../../support/folder.ts'
 
 /** A service that answers with what it was told, once the visitor has finished. */
 const repeating = () =>
@@ -34,7 +34,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
   let folder: Folder
   before(async () => {
     world = await openWorld()
-    folder = await Folder.make()
+    folder = new Folder()
   })
   after(() => world[Symbol.asyncDispose]())
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Answer, Caller, TestServer } from '../../support/server.ts'
 import { agentAt } from './agent-online.ts'
-import { Folder, newSshKey } from '../../support/openssh.ts'
+import { newSshKey } from '../../support/openssh.ts'
 import { AUTHORITY, issue, type Identity } from '../../support/openssl.ts'
+import { Folder } from '../../support/folder.ts'
 
 /** What the scenarios need to be there before them, made with plain requests. */
 export interface World {
@@ -25,7 +26,7 @@ export interface World {
 
 export async function newWorld(server: TestServer): Promise<World> {
   const { api } = server
-  await using folder = await Folder.make()
+  using folder = new Folder()
   const make = async (path: string, body: object = {}): Promise<Answer['body']> => {
     const answer = await api.post(path, body)
     assert.equal(answer.status, 201, JSON.stringify(answer.body))

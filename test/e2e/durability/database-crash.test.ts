@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { Folder } from '../../server/program.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import type { Answer, Caller } from '../../support/server.ts'
 import { Random, seedOfRun } from './random.ts'
 import { check, newWriters, Victim } from './victim.ts'
 import type { Writer } from './writer.ts'
+import { Folder } from '../../support/folder.ts'
 
 /** Writes until a call is refused; resolves to the refusal. */
 async function writeUntilRefused(writer: Writer, api: Caller, acknowledged: () => void): Promise<Answer> {

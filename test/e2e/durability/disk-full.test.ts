@@ -6,12 +6,12 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, suite, test } from 'node:test'
 import { World } from '../edges/world.ts'
-import { Folder } from '../../server/program.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { program } from '../../support/program.ts'
 import { Caller, type Answer } from '../../support/server.ts'
 import { Victim } from './victim.ts'
 import { until } from '../../support/until.ts'
+import { Folder } from '../../support/folder.ts'
 
 const MEBIBYTE = 2 ** 20
 const CONCURRENT = 8

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { after, before, suite, test, type TestContext } from 'node:test'
-import { Folder } from '../../server/program.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
 import type { Process } from '../../support/server.ts'
 import { Random, seedOfRun } from './random.ts'
 import { check, newWriters, Victim } from './victim.ts'
 import type { Writer } from './writer.ts'
+import { Folder } from '../../support/folder.ts'
 
 const isLong = process.env['TEST_LONG'] === '1'
 const KILLS = isLong ? 300 : 10

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import type { Folder } from '../../server/program.ts'
 import { spawnServer, type Process } from '../../support/server.ts'
 import { Random } from './random.ts'
 import { partOf, readWorld } from './world.ts'
 import { Writer } from './writer.ts'
+import type { Folder } from '../../support/folder.ts'
 
 const WRITERS = 8
 const REMEMBERED = 200

@@ -6,10 +6,10 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { newFolder } from '../../support/server.ts'
 import { secretText } from '../../support/secrets.ts'
 import { World } from './world.ts'
 import { until } from '../../support/until.ts'
+import { newFolder } from '../../support/folder.ts'
 
 const look = async (world: World, id: string) => (await world.server.api.get(`/requests/${id}`)).body
 

@@ -6,9 +6,10 @@ import { signIn } from '../../agent/support.ts'
 import { metadataXml } from '../../auth/saml/documents.ts'
 import { startGateway, TestAgent } from '../../gateway/agents/support.ts'
 import { HostileProvider } from '../../auth/oidc/hostile-provider.ts'
-import { Folder, must } from '../../support/openssh.ts'
+import { must } from '../../support/openssh.ts'
 import { AUTHORITY, type Identity, issue } from '../../support/openssl.ts'
 import { World } from './world.ts'
+import { Folder } from '../../support/folder.ts'
 
 /** A leaf and an authority with keys of one size, and the public key as SSH writes it. */
 interface Keys {
@@ -38,12 +39,12 @@ let folder: Folder
 let edge = ''
 before(async () => {
   world = await World.start()
-  folder = await Folder.make()
+  folder = new Folder()
   edge = await world.edge([NAME])
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
-  await folder[Symbol.asyncDispose]()
+  await folder[Symbol.dispose]()
 })
 
 const created = async (path: string, body: object): Promise<boolean> => {

@@ -8,11 +8,11 @@ import { suite, test } from 'node:test'
 import { type GatewayEnd, ScriptedGateway } from '../../agent/scripted-gateway.ts'
 import { tcp } from '../../agent/support.ts'
 import { program } from '../../support/program.ts'
-import { newFolder } from '../../support/server.ts'
 import { Ear, frame, word } from '../../tunnel/support.ts'
 import { overhear } from '../../support/leaks.ts'
 import { long, Peak, tell } from './figures.ts'
 import { until } from '../../support/until.ts'
+import { newFolder } from '../../support/folder.ts'
 
 const ROUNDS = long ? 40 : 8
 const CLIMB = '../../../canary'

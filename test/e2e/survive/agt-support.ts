@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentOptions } from '#agent/index.ts'
-import { newFolder, type Process, spawnServer } from '../../support/server.ts'
+import { type Process, spawnServer } from '../../support/server.ts'
 import type { Order, Report } from './agt-support-agents.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
+import { newFolder } from '../../support/folder.ts'
 
 export const HOST = '127.0.0.1'
 

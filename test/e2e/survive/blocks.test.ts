@@ -6,12 +6,13 @@ import { after, before, suite, test, type TestContext } from 'node:test'
 import { connect } from '#agent/index.ts'
 import { type Gateway, TestAgent } from '../../gateway/agents/support.ts'
 import { visit } from '../compat/agent-sdk/visits.ts'
-import { Folder, must } from '../../support/openssh.ts'
+import { must } from '../../support/openssh.ts'
 import { AUTHORITY, type Identity, issue } from '../../support/openssl.ts'
 import type { Answer } from '../../support/server.ts'
 import { GatewayProcess } from './agt-support.ts'
 import * as inputs from './limit-inputs.ts'
 import { LoopProbe, SLOW_LIMIT_MS } from './loop.ts'
+import { Folder } from '../../support/folder.ts'
 
 const NAME = 'blocks.adit.localhost'
 const pemBody = (pem: string): string => pem.replace(/-----[A-Z ]+-----|\s/g, '')
@@ -31,7 +32,7 @@ before(async () => {
   sockets = mkdtempSync(join(tmpdir(), 'adit-loop-'))
   probe = new LoopProbe(sockets)
   gateway = await GatewayProcess.start(probe.environment)
-  folder = await Folder.make()
+  folder = new Folder()
   large = await issue(folder, { name: 'large', key: 'RSA 4096' })
   curve = await issue(folder, { name: 'curve', key: 'P-521', extensions: AUTHORITY })
   authority = await issue(folder, { name: 'authority', key: 'RSA 4096', extensions: AUTHORITY })
@@ -42,7 +43,7 @@ before(async () => {
 })
 after(async () => {
   await gateway[Symbol.asyncDispose]()
-  await folder[Symbol.asyncDispose]()
+  await folder[Symbol.dispose]()
   rmSync(sockets, { recursive: true })
 })
 

@@ -6,7 +6,6 @@ import { after, before, suite, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
 import { Random, seedOfRun } from '../durability/random.ts'
 import { echo, World } from '../edges/world.ts'
-import { Folder } from '../../server/program.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
 import { isCollection, Seeds } from '../../support/seeds.ts'
@@ -14,6 +13,7 @@ import { spawnServer, type Process } from '../../support/server.ts'
 import { damaged, postgresRows, sqliteRows, type Rows } from './damage.ts'
 import { long } from './figures.ts'
 import { until } from '../../support/until.ts'
+import { Folder } from '../../support/folder.ts'
 
 const ROUNDS = long ? 40 : 5
 /** Of each kind of endpoint, so that damage of many kinds meets each of them. */

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { World } from '../edges/world.ts'
-import { Folder } from '../../server/program.ts'
 import { spawnServer, type Process } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
+import { Folder } from '../../support/folder.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'uncaught-preload.ts')).href
 

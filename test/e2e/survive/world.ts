@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import ngrok from '@ngrok/ngrok'
 import { connect as connectAgent } from '#agent/index.ts'
-import { newFolder, spawnServer, type Process } from '../../support/server.ts'
+import { spawnServer, type Process } from '../../support/server.ts'
 import { memoryOf } from './figures.ts'
 import { Upstream } from './upstream.ts'
+import { newFolder } from '../../support/folder.ts'
 
 export const HOST = 'shop.adit.localhost'
 

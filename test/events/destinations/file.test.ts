@@ -21,9 +21,9 @@ import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { file } from '#events/destinations/file.ts'
 import { buildDestination } from '#events/destinations/index.ts'
-import { Folder } from '../../support/openssh.ts'
 import { event, events, partsWith, refused, send } from './support.ts'
 import { until } from '../../support/until.ts'
+import { Folder } from '../../support/folder.ts'
 
 const run = promisify(execFile)
 const child = join(import.meta.dirname, 'child.ts')
@@ -33,7 +33,7 @@ const build = (dataDir: string, path: string) => buildDestination({ file: { path
 
 suite('file', () => {
   test('gets a line for each event, in folders that it makes, for its owner alone', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     const destination = build(data.path, 'a/b/events.jsonl')
     const batch = events(3)
     await send(destination, batch)
@@ -49,7 +49,7 @@ suite('file', () => {
   })
 
   test('is put aside when it is full, and only five are kept', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     const one = event('ev_0')
     const length = Buffer.byteLength(one.body) + 1
     const destination = file({ path: 'e' }, partsWith({ dataDir: data.path }), { maxBytes: length * 2 })
@@ -65,7 +65,7 @@ suite('file', () => {
   })
 
   test('takes batches of two destinations at once, and rotates once for both', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     const parts = partsWith({ dataDir: data.path })
     const pair = [1, 2].map(() => file({ path: 'e' }, parts, { maxBytes: 20_000 }))
     const batches = Array.from({ length: 20 }, (_, at) => event(`ev_${at}`, { pad: 2000 }))
@@ -78,7 +78,7 @@ suite('file', () => {
   })
 
   test('is made anew when somebody moved it', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     const destination = build(data.path, 'e')
     await send(destination, events(1))
     await rename(data.file('events/e'), data.file('moved'))
@@ -88,7 +88,7 @@ suite('file', () => {
   })
 
   test('gets whole lines after one that was cut off', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     await mkdir(data.file('events'))
     await appendFile(data.file('events/e'), '{"half":')
     await send(build(data.path, 'e'), events(1))
@@ -111,7 +111,7 @@ suite('file', () => {
     'x/'.repeat(20) + 'e',
   ]) {
     test(`is refused outside of the data folder: ${JSON.stringify(path)}`, async () => {
-      await using data = await Folder.make()
+      using data = new Folder()
       const error = await refused(send(build(data.path, path), events(1)))
       assert.equal(error.misconfigured, true)
       assert.deepEqual(await readdir(data.path), [])
@@ -119,8 +119,8 @@ suite('file', () => {
   }
 
   test('is not written through links, to another name of a file, or to something else', async () => {
-    await using data = await Folder.make()
-    await using outside = await Folder.make()
+    using data = new Folder()
+    using outside = new Folder()
     await writeFile(outside.file('victim'), 'untouched')
     await mkdir(data.file('events/folder'), { recursive: true })
     await symlink(outside.path, data.file('events/link'))
@@ -137,8 +137,8 @@ suite('file', () => {
   })
 
   test('is not written through a link that takes its place later', async () => {
-    await using data = await Folder.make()
-    await using outside = await Folder.make()
+    using data = new Folder()
+    using outside = new Folder()
     const destination = build(data.path, 'e')
     await send(destination, events(1))
     await unlink(data.file('events/e'))
@@ -148,8 +148,8 @@ suite('file', () => {
   })
 
   test('is not written through a folder or to a name that changes while it is open', async () => {
-    await using data = await Folder.make()
-    await using outside = await Folder.make()
+    using data = new Folder()
+    using outside = new Folder()
     const destination = build(data.path, 'a/e')
     await send(destination, events(1))
     await rename(data.file('events/a'), data.file('moved'))
@@ -167,7 +167,7 @@ suite('file', () => {
   })
 
   test('is looked at anew when somebody has written to it, cut it off, or let others read it', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     const destination = build(data.path, 'e')
     const path = data.file('events/e')
     await send(destination, events(1))
@@ -184,7 +184,7 @@ suite('file', () => {
   })
 
   test('is open once while lines come, and no longer when it is closed', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     const path = await realpath(data.path).then(folder => join(folder, 'events/e'))
     const isOpen = async (): Promise<number> => {
       const numbers = await readdir('/proc/self/fd')
@@ -204,14 +204,14 @@ suite('file', () => {
   })
 
   test('cannot name the files of the server itself', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     await data.write('master.key', 'key')
     await send(build(data.path, 'master.key'), events(1))
     assert.equal(await data.read('master.key'), 'key\n')
   })
 
   test('is tried again when it cannot be written, without half a line in it', async () => {
-    await using data = await Folder.make()
+    using data = new Folder()
     // Files of at most 64 KiB: the system refuses in the middle of a write, as it does when a disk is full.
     const limited = 'ulimit -f 64; exec "$0" "$@"'
     const target = JSON.stringify({ file: { path: 'e' } })

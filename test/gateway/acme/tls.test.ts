@@ -5,10 +5,11 @@ import { createServer } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { acmeCertificate } from '#pki/acme-certificate.ts'
 import { HOST, signIn, visit } from '../../agent/support.ts'
-import { Folder, must } from '../../support/openssh.ts'
+import { must } from '../../support/openssh.ts'
 import type { TestServer } from '../../support/server.ts'
 import { portOf } from '../listeners/support.ts'
 import { challenge, handshake, World } from './support.ts'
+import { Folder } from '../../support/folder.ts'
 
 const ALPN = 'acme-tls/1'
 const NO_PROTOCOL = { code: 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL' }
@@ -99,7 +100,7 @@ suite('a certificate authority that asks by TLS', () => {
 
 test('the certificate of a proof is what RFC 8737 asks for', async () => {
   const { certificatePem } = await acmeCertificate('shop.example.com', 'token.thumbprint')
-  await using folder = await Folder.make()
+  using folder = new Folder()
   await folder.write('proof.pem', certificatePem)
   const text = await must('openssl', 'x509', '-in', folder.file('proof.pem'), '-noout', '-text')
   assert.match(text, /1\.3\.6\.1\.5\.5\.7\.1\.31: critical/)

@@ -11,7 +11,6 @@ import { serveHttp1 } from '#http/http1-server-connection.ts'
 import { serveHttp2 } from '#http/http2-server-connection.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
 import type { TlsIdentity } from '#pki/local-authority.ts'
-import { Folder } from '../../support/openssh.ts'
 import { AUTHORITY, issue, type Identity as OpensslIdentity } from '../../support/openssl.ts'
 import {
   ask,
@@ -27,6 +26,7 @@ import {
   visit,
   type TestHttps,
 } from './support.ts'
+import { Folder } from '../../support/folder.ts'
 
 const peerName = (socket: TLSSocket): string => String(socket.getPeerX509Certificate()?.subjectAltName)
 
@@ -195,7 +195,7 @@ suite('mutual TLS', () => {
   let https: TestHttps
 
   before(async () => {
-    folder = await Folder.make()
+    folder = new Folder()
     const people = await issue(folder, { name: 'people', extensions: AUTHORITY })
     const strangers = await issue(folder, { name: 'strangers', extensions: AUTHORITY })
     known = await issue(folder, { name: 'known', issuer: people, extensions: CLIENT })
@@ -207,7 +207,7 @@ suite('mutual TLS', () => {
   })
   after(async () => {
     await https[Symbol.asyncDispose]()
-    await folder[Symbol.asyncDispose]()
+    await folder[Symbol.dispose]()
   })
 
   const asking = (servername: string, by?: OpensslIdentity) => ({

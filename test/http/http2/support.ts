@@ -8,11 +8,11 @@ import { Fields } from '#http/fields.ts'
 import { serveHttp2, type Http2Connection, type Http2Options } from '#http/http2-server-connection.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
-import { Folder } from '../../support/openssh.ts'
 import { issue } from '../../support/openssl.ts'
+import { Folder } from '../../support/folder.ts'
 
 async function identity(): Promise<{ cert: string; key: string }> {
-  await using folder = await Folder.make()
+  using folder = new Folder()
   const { certificate, key } = await issue(folder, { name: 'localhost' })
   return { cert: certificate, key }
 }

@@ -4,7 +4,8 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { program } from '../../../support/program.ts'
-import { newFolder, type TestServer } from '../../../support/server.ts'
+import { type TestServer } from '../../../support/server.ts'
+import { newFolder } from '../../../support/folder.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test may look at any field of any answer
 export type Answer = { readonly result?: any; readonly error?: string; readonly body?: any }

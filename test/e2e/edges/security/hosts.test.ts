@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { Folder } from '../../../support/openssh.ts'
 import { issue } from '../../../support/openssl.ts'
 import { World } from '../world.ts'
 import { head, readAnswer, secured, sent, sentPlain, session, streamed } from './support.ts'
 import { until } from '../../../support/until.ts'
+import { Folder } from '../../../support/folder.ts'
 
 const ONE = 'one.example.test'
 const TWO = 'two.example.test'
@@ -170,7 +170,7 @@ suite('a host', () => {
   })
 
   test('SEC-12 under the same certificate is still of its own edge alone', async () => {
-    await using folder = await Folder.make()
+    using folder = new Folder()
     const names = ['a', 'b'].map(letter => `${letter}.wild.example.test`)
     const { certificate, key } = await issue(folder, {
       name: 'wild',
