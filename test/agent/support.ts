@@ -17,7 +17,6 @@ import { request as requestTls } from 'node:https'
 import {
   connect as connectTcp,
   createServer as createTcp,
-  type AddressInfo,
   type Server as TcpServer,
   type Socket,
 } from 'node:net'
@@ -29,6 +28,7 @@ import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent
 import type { TestServer } from '../support/server.ts'
 import { checkPage, Told } from '../support/secrets.ts'
 import { until } from '../support/until.ts'
+import { listening, type Listening } from '../support/net.ts'
 
 export const HOST = '127.0.0.1'
 
@@ -73,32 +73,14 @@ export class StatusLog {
   }
 }
 
-export interface Service extends AsyncDisposable {
-  readonly port: number
+export interface Service extends Listening {
   readonly server: Server | Http2Server | TcpServer
-  readonly sockets: Set<Socket>
 }
 
-async function started(server: Server | Http2Server | TcpServer): Promise<Service> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  await once(server.listen(0, HOST), 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    port,
-    server,
-    sockets,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
+const started = async (server: Server | Http2Server | TcpServer): Promise<Service> => ({
+  ...(await listening(server)),
+  server,
+})
 
 /** A web service on this machine. */
 export const web = (listener: RequestListener): Promise<Service> => started(createServer(listener))

@@ -14,6 +14,7 @@ import { Ear, listen } from '../tunnel/support.ts'
 import { ScriptedGateway } from './scripted-gateway.ts'
 import { disposable, HOST, readAll, type Service, tcp } from './support.ts'
 import { until } from '../support/until.ts'
+import { listening } from '../support/net.ts'
 
 const authority = await LocalAuthority.open(await makeLocalRoot('services'))
 const leaf = await authority.issue(['localhost', HOST, 'visited.test'])
@@ -48,13 +49,7 @@ async function deadPort(): Promise<number> {
 
 async function tlsService(options: TlsOptions, serve: (socket: Socket) => void): Promise<Service> {
   const server = createTls({ ...keyOf(leaf), ...options, allowHalfOpen: true } as TlsOptions, serve)
-  await once(server.listen(0, HOST), 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    server,
-    sockets: new Set(),
-    [Symbol.asyncDispose]: async () => void server.close(),
-  }
+  return { ...(await listening(server)), server }
 }
 
 suite('a service that cannot be reached', () => {

@@ -4,10 +4,11 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { echo, World } from '../e2e/edges/world.ts'
+import { World } from '../e2e/edges/world.ts'
 import { made, onEachStore, assertRefused } from '../support/each-store.ts'
 import { Receiver } from './support.ts'
 import { until } from '../support/until.ts'
+import { echo } from '../support/net.ts'
 
 interface Line {
   readonly event_id: string
@@ -62,7 +63,7 @@ for (const workers of ['1', '2']) {
       { fits: ({ status }) => status === 200 },
     )
     const agent = await world.agent()
-    using service = await echo()
+    await using service = await echo()
     const listener = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const port = Number(/:(\d+)$/.exec(listener.url)?.[1])
     const socket = connect({ port, host: '127.0.0.1' })

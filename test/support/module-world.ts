@@ -1,6 +1,5 @@
 import { createServer, type RequestListener } from 'node:http'
-import { createServer as createTcpServer } from 'node:net'
-import { rootOf, upstream, visit, type Seen, type VisitOptions } from '../e2e/compat/agent-sdk/visits.ts'
+import { rootOf, visit, type Seen, type VisitOptions } from '../e2e/compat/agent-sdk/visits.ts'
 import { Browser } from '../auth/providers/browser.ts'
 import { ProviderServer } from '../auth/providers/provider-server.ts'
 import { ann } from '../auth/providers/support.ts'
@@ -8,6 +7,7 @@ import { OpenId } from '../auth/oidc/openid.ts'
 import { authority, person, type Person } from '../tls/people.ts'
 import { startServer, type TestServer } from './server.ts'
 import { Folder } from './folder.ts'
+import { echo, listening } from './net.ts'
 
 /** Longer than what is left as it is for being short. */
 export const LONG_TEXT = 'as long as it is dull. '.repeat(200)
@@ -42,9 +42,8 @@ export async function openModuleWorld(): Promise<ModuleWorld> {
   const callback = new Browser(server).at('idp.adit.localhost', '/oauth2/callback')
   github.callback = callback
   const { issuer } = stack.use(await OpenId.start(callback))
-  const { port: webPort } = stack.use(await upstream(createServer(answers)))
-  const echo = createTcpServer(socket => socket.on('error', () => undefined).pipe(socket))
-  const { port: echoPort } = stack.use(await upstream(echo))
+  const { port: webPort } = stack.use(await listening(createServer(answers)))
+  const { port: echoPort } = stack.use(await echo())
   const folder = stack.use(new Folder())
   const root = await authority()
   const people = {

@@ -6,7 +6,8 @@ import { createServer as createSecureServer, TLSSocket } from 'node:tls'
 import { createEgress } from '#base/egress-client.ts'
 import { SettingError } from '#base/setting-values.ts'
 import { settings } from '#base/settings.ts'
-import { identity, listening, loopback } from './support.ts'
+import { identity, loopback } from './support.ts'
+import { listening } from '../../support/net.ts'
 
 suite('a connection to others', () => {
   const upper = (socket: Socket): void => {

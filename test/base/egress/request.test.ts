@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { createEgress, type EgressOptions } from '#base/egress-client.ts'
-import { fails, identity, listening, loopback, rangesOf, secureWeb, web } from './support.ts'
+import { fails, identity, loopback, rangesOf, secureWeb, web } from './support.ts'
+import { listening } from '../../support/net.ts'
 
 /** Names lead to this machine, whatever they are. */
 const here = (options: Partial<EgressOptions> = {}) =>

@@ -9,9 +9,10 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { issue } from '../../support/openssl.ts'
 import { secretText } from '../../support/secrets.ts'
 import { serving } from './agent-sdk/sdk.ts'
-import { lookup, upstream } from './agent-sdk/visits.ts'
+import { lookup } from './agent-sdk/visits.ts'
 import { echoOf, openWorld, type World } from './agent-sdk/world.ts'
 import { Folder } from '../../support/folder.ts'
+import { listening } from '../../support/net.ts'
 
 const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` })
 
@@ -121,7 +122,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
 
   test('proxy_proto 1 and 2', async () => {
     const { sdk, visit } = world
-    await using service = await upstream(repeating())
+    await using service = await listening(repeating())
     const one = await sdk.forward({ addr: service.port, proxy_proto: '1' })
     const { port } = new URL(one.url)
     assert.match(
@@ -142,7 +143,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
     const server = createHttp2Server((request, response) =>
       response.end(`${request.httpVersion} ${request.url}`),
     )
-    await using service = await upstream(server)
+    await using service = await listening(server)
     const { url } = await sdk.forward({ addr: service.port, app_protocol: 'http2' })
     assert.equal((await visit(`${url}/x`)).text, '2.0 /x')
   })
@@ -176,7 +177,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
     const server = createHttpsServer({ cert: identity.certificate, key: identity.key }, (_, response) =>
       response.end('secret'),
     )
-    await using service = await upstream(server)
+    await using service = await listening(server)
     const addr = `https://localhost:${service.port}`
     const checked = await visit((await sdk.forward({ addr })).url)
     assert.deepEqual([checked.status, checked.headers['ngrok-error-code']], [502, 'ERR_NGROK_8012'])
@@ -186,7 +187,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
 
   test('a service that does not run answers 502, with a page', async () => {
     const { sdk, visit } = world
-    const service = await upstream(createServer())
+    const service = await listening(createServer())
     await service[Symbol.asyncDispose]()
     const seen = await visit((await sdk.forward({ addr: service.port })).url)
     assert.deepEqual([seen.status, seen.headers['ngrok-error-code']], [502, 'ERR_NGROK_8012'])
@@ -199,7 +200,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
     new WebSocketServer({ server }).on('connection', socket =>
       socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })),
     )
-    await using service = await upstream(server)
+    await using service = await listening(server)
     const { url } = await sdk.forward({ addr: service.port })
     const socket = new WebSocket(url.replace('https', 'wss'), { ca: root, lookup })
     await once(socket, 'open')

@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { lookup, upstream } from './agent-sdk/visits.ts'
+import { lookup } from './agent-sdk/visits.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
+import { listening } from '../../support/net.ts'
 
 const LARGE = 64 * 1024 * 1024
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
@@ -24,7 +25,7 @@ suite('the published SDK @ngrok/ngrok: much at once', () => {
       await goOn.promise
       response.end('data: two\n\n')
     })
-    await using service = await upstream(server)
+    await using service = await listening(server)
     const { url } = await world.sdk.forward({ addr: service.port, schemes: 'http' })
     const sent = request(url, { lookup, agent: false }).end()
     const [answer] = await once(sent, 'response')
@@ -45,7 +46,7 @@ suite('the published SDK @ngrok/ngrok: much at once', () => {
       for await (const chunk of incoming) hash.update(chunk)
       response.end(hash.digest('hex'))
     })
-    await using service = await upstream(server)
+    await using service = await listening(server)
     const { url } = await world.sdk.forward({ addr: service.port })
     const down = await world.visit(url)
     assert.equal(digest(down.body), sum)
@@ -59,7 +60,7 @@ suite('the published SDK @ngrok/ngrok: much at once', () => {
       await delay((7 * Number(incoming.url?.slice(1))) % 20)
       response.end(`answer ${incoming.url}`)
     })
-    await using service = await upstream(server)
+    await using service = await listening(server)
     const { url } = await world.sdk.forward({ addr: service.port })
     const paths = Array.from({ length: 100 }, (_, index) => `/${index}`)
     const answers = await Promise.all(paths.map(async path => (await world.visit(url + path)).text))
@@ -77,7 +78,7 @@ suite('the published SDK @ngrok/ngrok: much at once', () => {
       now--
       response.end('done')
     })
-    await using service = await upstream(server)
+    await using service = await listening(server)
     const session = await world.sdk.connect(['metadata', 'crowded'])
     const to = `http://127.0.0.1:${service.port}`
     const { url } = await world.sdk.call(

@@ -5,11 +5,12 @@ import { suite, test } from 'node:test'
 import { spawnServer, type Process } from '../../support/server.ts'
 import { openFront } from './agent-sdk/front.ts'
 import { callback, Sdk } from './agent-sdk/sdk.ts'
-import { rootOf, tell, upstream, visit } from './agent-sdk/visits.ts'
+import { rootOf, tell, visit } from './agent-sdk/visits.ts'
 import { echoing } from './agent-sdk/world.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
 import { newFolder } from '../../support/folder.ts'
+import { listening } from '../../support/net.ts'
 
 /** A gateway as a process of its own that can be started again at the same addresses. */
 async function openPlace() {
@@ -64,7 +65,7 @@ suite('the published SDK @ngrok/ngrok: it comes back', () => {
   for (const [event, happen] of Object.entries(events))
     test(`with every URL and id after ${event}`, async () => {
       await using place = await openPlace()
-      await using service = await upstream(echoing())
+      await using service = await listening(echoing())
       const { sdk, root } = place
       const session = await sdk.connect(['handleDisconnection', callback('lost')])
       const to = `http://127.0.0.1:${service.port}`

@@ -7,10 +7,11 @@ import { createServer as createTlsServer } from 'node:tls'
 import { authority, person } from '../../tls/people.ts'
 import { issue, type Identity } from '../../support/openssl.ts'
 import { doorOf, Sdk } from './agent-sdk/sdk.ts'
-import { secure, tell, upstream } from './agent-sdk/visits.ts'
+import { secure, tell } from './agent-sdk/visits.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
 import { until } from '../../support/until.ts'
 import { Folder } from '../../support/folder.ts'
+import { listening } from '../../support/net.ts'
 
 /** A service that answers with what it was told, once the visitor has finished. */
 const repeating = () =>
@@ -42,7 +43,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     issue(folder, { name, extensions: [`subjectAltName=DNS:${name}`] })
 
   test('a TCP endpoint on a port of our choice', async () => {
-    await using service = await upstream(repeating())
+    await using service = await listening(repeating())
     const { url, proto } = await world.sdk.forward({ addr: service.port, proto: 'tcp' })
     assert.match(url, /^tcp:\/\/1\.tcp\.adit\.localhost:\d+$/)
     assert.equal(proto, 'tcp')
@@ -50,7 +51,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
   })
 
   test('a TCP endpoint on a reserved address', async () => {
-    await using service = await upstream(repeating())
+    await using service = await listening(repeating())
     const { body } = await world.server.api.post('/reserved_addrs', { description: 'for the SDK' })
     const options = { addr: service.port, proto: 'tcp', remote_addr: body.addr }
     const listener = await world.sdk.forward(options)
@@ -64,7 +65,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
   })
 
   test('a TCP endpoint with proxy_proto and ip_restriction', async () => {
-    await using service = await upstream(repeating())
+    await using service = await listening(repeating())
     const open = await world.sdk.forward({ addr: service.port, proto: 'tcp', proxy_proto: '1' })
     assert.match(
       await tell(open.url, 'hello'),
@@ -80,7 +81,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     const server = createTlsServer({ cert: identity.certificate, key: identity.key }, socket => {
       socket.on('error', () => undefined).on('data', text => socket.write(`you said ${text.toString()}`))
     })
-    await using service = await upstream(server)
+    await using service = await listening(server)
     const options = { addr: service.port, proto: 'tls', domain: 'through.adit.localhost' }
     const { url, proto } = await world.sdk.forward(options)
     assert.equal(proto, 'tls')
@@ -89,7 +90,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
 
   test('a TLS endpoint whose TLS ends at the gateway, with the certificate that the application gave', async () => {
     const identity = await identityFor('ends.adit.localhost')
-    await using service = await upstream(
+    await using service = await listening(
       createServer(socket => {
         socket
           .on('error', () => undefined)
@@ -106,7 +107,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     const root = await authority()
     const { chain, keyPem } = await person({ name: 'Ann', issuer: root })
     const { certificate: crt, key } = await identityFor('asks.adit.localhost')
-    await using service = await upstream(repeating())
+    await using service = await listening(repeating())
     const ends = { addr: service.port, proto: 'tls', domain: 'asks.adit.localhost', crt, key }
     const { url } = await world.sdk.forward({ ...ends, mutual_tls_cas: [root.pem] })
     const said = async (visitor: object): Promise<string> => {
@@ -123,8 +124,8 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     const { server, sdk, visit } = world
     const { api } = server
     const answering = (text: string) => createHttpServer((_, response) => response.end(text))
-    await using one = await upstream(answering('one'))
-    await using two = await upstream(answering('two'))
+    await using one = await listening(answering('one'))
+    await using two = await listening(answering('two'))
     await using other = new Sdk(doorOf(server))
     const domain = 'shop.adit.localhost'
     assert.equal((await api.post('/reserved_domains', { domain })).status, 201)

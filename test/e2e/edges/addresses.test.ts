@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { suite, test } from 'node:test'
-import { echo, World } from './world.ts'
+import { World } from './world.ts'
 import { until } from '../../support/until.ts'
+import { echo } from '../../support/net.ts'
 
 /** What comes back on a connection; undefined when it cannot be made. */
 async function tried(open: () => ReturnType<typeof connect>): Promise<string | undefined> {
@@ -45,7 +46,7 @@ suite('an IP restriction', () => {
 
   test('on a TCP edge closes the connection; the port is opened and closed by the API', async () => {
     await using world = await World.start()
-    using service = await echo()
+    await using service = await echo()
     const backend = await world.make('/backends/static', { address: `127.0.0.1:${service.port}` })
     const addr = await world.make('/reserved_addrs', {})
     const hostport = String(addr['addr'])
@@ -67,7 +68,7 @@ suite('an IP restriction', () => {
 
   test('on a TLS edge closes the connection, passed through or ended here', async () => {
     await using world = await World.start()
-    using service = await echo()
+    await using service = await echo()
     const backend = await world.make('/backends/static', { address: `127.0.0.1:${service.port}` })
     await world.make('/reserved_domains', { domain: 't.example.test' })
     const edge = await world.make('/edges/tls', {

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
-import { listening } from '../../base/egress/support.ts'
 import { service, speaker } from '../../gateway/backends/support.ts'
 import { World } from './world.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
+import { listening } from '../../support/net.ts'
 
 const fixed = (port: number) => ({ address: `127.0.0.1:${port}` })
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import { secretText } from '../../support/secrets.ts'
-import { echo, World } from './world.ts'
+import { World } from './world.ts'
 import { until } from '../../support/until.ts'
+import { echo } from '../../support/net.ts'
 
 /** What comes on a connection to a port of this machine, to its end. */
 async function bytesFrom(port: number, sent = 'ping'): Promise<string> {
@@ -87,7 +88,7 @@ suite('the endpoint configuration of a domain', () => {
 suite('the endpoint configuration of an address', () => {
   test('opens its port for a backend, lets in whom it may, and closes it', async () => {
     await using world = await World.start()
-    using service = await echo()
+    await using service = await echo()
     const backend = await world.make('/backends/static', { address: `127.0.0.1:${service.port}` })
     const policy = await world.make('/ip_policies', {})
     const rule = await world.make('/ip_policy_rules', {

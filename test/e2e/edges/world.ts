@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { Agent, request } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type Agent as TunnelAgent, connect } from '#agent/index.ts'
 import { optionsFor } from '../../agent/support.ts'
@@ -143,14 +143,4 @@ export class World implements AsyncDisposable {
       service.close()
     }
   }
-}
-
-/** A service without HTTP that sends back what it gets. */
-export async function echo(): Promise<{ port: number } & Disposable> {
-  const service = createTcpServer(socket => socket.on('error', () => undefined).pipe(socket)).listen(
-    0,
-    '127.0.0.1',
-  )
-  await once(service, 'listening')
-  return { port: (service.address() as AddressInfo).port, [Symbol.dispose]: () => service.close() }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
 import { Random, seedOfRun } from '../durability/random.ts'
-import { echo, World } from '../edges/world.ts'
+import { World } from '../edges/world.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
 import { isCollection, Seeds } from '../../support/seeds.ts'
@@ -14,6 +14,7 @@ import { damaged, postgresRows, sqliteRows, type Rows } from './damage.ts'
 import { long } from './figures.ts'
 import { until } from '../../support/until.ts'
 import { Folder } from '../../support/folder.ts'
+import { echo } from '../../support/net.ts'
 
 const ROUNDS = long ? 40 : 5
 /** Of each kind of endpoint, so that damage of many kinds meets each of them. */
@@ -197,8 +198,8 @@ suite('random damage in rows of every kind', () => {
     await assertServed(first.world, made)
     await first.process.end('SIGTERM')
   })
-  after(() => {
-    service[Symbol.dispose]()
+  after(async () => {
+    await service[Symbol.asyncDispose]()
     sound[Symbol.dispose]()
   })
 

@@ -4,8 +4,9 @@ import { createServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { createEgress } from '#base/egress-client.ts'
 import { KeepAliveClient } from '#events/destinations/keep-alive-client.ts'
-import { fails, identity, listening, loopback, secureWeb, type Local } from '../../base/egress/support.ts'
+import { fails, identity, loopback, secureWeb } from '../../base/egress/support.ts'
 import { service } from './support.ts'
+import { listening, type Listening } from '../../support/net.ts'
 
 const egress = createEgress({ allow: loopback })
 const post = (
@@ -15,7 +16,7 @@ const post = (
 ) => http.post({ url, headers: {}, body: 'hello', signal: new AbortController().signal, ...more })
 
 /** A server of the given bytes for each request of a connection. */
-const raw = (...answers: readonly string[]): Promise<Local> =>
+const raw = (...answers: readonly string[]): Promise<Listening> =>
   listening(
     createServer(socket => {
       let at = 0

@@ -8,7 +8,8 @@ import {
   type DestinationParts,
   type OutgoingEvent,
 } from '#events/destination.ts'
-import { loopback, web, type Local } from '../../base/egress/support.ts'
+import { loopback, web } from '../../base/egress/support.ts'
+import { type Listening } from '../../support/net.ts'
 
 /** In every secret of these tests: no error may hold it. */
 export const MARK = 'MARKEDSECRET'
@@ -69,7 +70,7 @@ export type Answer = (seen: Seen, response: ServerResponse) => void
 /** A service on this machine that keeps what it was asked. */
 export async function service(
   answer: Answer,
-): Promise<Local & { readonly url: string; readonly seen: Seen[] }> {
+): Promise<Listening & { readonly url: string; readonly seen: Seen[] }> {
   const seen: Seen[] = []
   const local = await web((request, response) => {
     const pieces: Buffer[] = []

@@ -6,9 +6,10 @@ import { suite, test } from 'node:test'
 import { createEgress } from '#base/egress-client.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { syslog } from '#events/destinations/syslog.ts'
-import { identity, listening, loopback } from '../../base/egress/support.ts'
+import { identity, loopback } from '../../base/egress/support.ts'
 import { event, events, partsWith, refused, send } from './support.ts'
 import { until } from '../../support/until.ts'
+import { listening } from '../../support/net.ts'
 
 /** Splits a stream of messages with their length before them, as a receiver does. */
 class Receiver {

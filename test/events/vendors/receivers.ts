@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
 import { createServer } from 'node:tls'
 import { Webhook } from 'standardwebhooks'
-import { identity, listening } from '../../base/egress/support.ts'
+import { identity } from '../../base/egress/support.ts'
 import { secretText } from '../../support/secrets.ts'
 import { json, service, type Answer } from '../destinations/support.ts'
 import { contentOf, readEvent, refused, type Arrived, type Stage, type Vendor } from './vendor.ts'
+import { listening } from '../../support/net.ts'
 
 export async function startWebhook({ stack }: Stage): Promise<Vendor> {
   const events: Arrived[] = []

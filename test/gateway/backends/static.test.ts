@@ -5,9 +5,10 @@ import { createServer as createTcpServer } from 'node:net'
 import { suite, test } from 'node:test'
 import { createServer as createSecureServer } from 'node:tls'
 import { createEgress } from '#base/egress-client.ts'
-import { identity, listening, secureWeb } from '../../base/egress/support.ts'
+import { identity, secureWeb } from '../../base/egress/support.ts'
 import { build, Front, localEgress, mute, records, service, speak, speaker } from './support.ts'
 import { freePort } from '../../support/free-ports.ts'
+import { listening } from '../../support/net.ts'
 
 const { fixed } = records
 

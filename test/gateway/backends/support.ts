@@ -12,9 +12,10 @@ import { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import type { RequestContext } from '#http/request-context.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-import { listening, loopback, type Local } from '../../base/egress/support.ts'
+import { loopback } from '../../base/egress/support.ts'
 import { rig, type Rig } from '../../http/http1/support.ts'
 import { testLog } from '../../support/secrets.ts'
+import { listening, type Listening } from '../../support/net.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -118,7 +119,7 @@ export class Front implements AsyncDisposable {
   }
 }
 
-export interface Service extends Local {
+export interface Service extends Listening {
   readonly asked: { readonly text: string; readonly headers: IncomingMessage['headers'] }[]
 }
 
@@ -141,7 +142,7 @@ export async function service(name: string, answer?: RequestListener): Promise<S
 }
 
 /** A service that takes connections and closes each when it has read from it. */
-export const mute = (): Promise<Local> =>
+export const mute = (): Promise<Listening> =>
   listening(
     createTcpServer(socket => {
       socket.on('error', () => undefined)
@@ -177,7 +178,7 @@ export async function speak(backend: Backend, text: string): Promise<string> {
 }
 
 /** A service without HTTP that answers with its name and what it was told. */
-export const speaker = (name: string): Promise<Local> =>
+export const speaker = (name: string): Promise<Listening> =>
   listening(
     createTcpServer({ allowHalfOpen: true }, socket => {
       let text = ''

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { suite, test } from 'node:test'
-import { echo } from '../../e2e/edges/world.ts'
 import { accountId, allHttp, HOST, TrafficWorld } from './support.ts'
+import { echo } from '../../support/net.ts'
 
 /** Says something and waits for the end; a refusal is an end too. */
 async function visit(port: number, text: string): Promise<void> {
@@ -19,7 +19,7 @@ const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])
 suite('what is reported about a connection', () => {
   test('has its ends, its bytes and its moments', async () => {
     await using world = await TrafficWorld.start()
-    using service = await echo()
+    await using service = await echo()
     const agent = await world.agent()
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     await visit(portOf(url), 'hello')
@@ -41,7 +41,7 @@ suite('what is reported about a connection', () => {
 
   test('has only what is wanted, and is absent without a subscription', async () => {
     await using world = await TrafficWorld.start()
-    using service = await echo()
+    await using service = await echo()
     const agent = await world.agent()
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     world.traffic.subscribe({ accountId, http: allHttp, tcp: [] })
@@ -54,7 +54,7 @@ suite('what is reported about a connection', () => {
 
   test('has what IP policies say: those of the agent, and those for all endpoints', async () => {
     await using world = await TrafficWorld.start()
-    using service = await echo()
+    await using service = await echo()
     const agent = await world.agent()
     const forwardTo = service.port
     const tunnels = [
@@ -78,7 +78,7 @@ suite('what is reported about a connection', () => {
 
   test('has the fingerprint of a client whose TLS is passed on, where it is wanted', async () => {
     await using world = await TrafficWorld.start()
-    using service = await echo()
+    await using service = await echo()
     const agent = await world.agent()
     await agent.listen({ proto: 'tls', domain: 'tls.adit.localhost', forwardTo: service.port })
     const knock = async (): Promise<void> => {

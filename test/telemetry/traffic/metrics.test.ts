@@ -7,9 +7,9 @@ import { suite, test } from 'node:test'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { newId } from '#base/ids.ts'
 import { ClientBytes } from '#gateway/listeners/client-bytes.ts'
-import { echo } from '../../e2e/edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
 import { until } from '../../support/until.ts'
+import { echo } from '../../support/net.ts'
 
 const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])
 const bytesOf = ({ metrics }: TrafficWorld): { in: number; out: number } => ({
@@ -40,7 +40,7 @@ const sample = ({ metrics }: TrafficWorld, name: string): number =>
 suite('the bytes of clients', () => {
   test('of a TCP endpoint are counted while its connection is open, and once', async () => {
     await using world = await TrafficWorld.start()
-    using service = await echo()
+    await using service = await echo()
     const agent = await world.agent()
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const before = bytesOf(world)
@@ -55,7 +55,7 @@ suite('the bytes of clients', () => {
 
   test('of TLS, passed on or ended here, are counted with TLS itself', async () => {
     await using world = await TrafficWorld.start()
-    using service = await echo()
+    await using service = await echo()
     const agent = await world.agent()
     const domain = 'tls.adit.localhost'
     await agent.listen({ proto: 'tls', domain, forwardTo: service.port })

@@ -5,9 +5,9 @@ import { suite, test } from 'node:test'
 import { TrafficBroker } from '#server/traffic-broker.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 import { ReorderBuffer, START, STOP, type PublishEvents } from '#server/reorder-buffer.ts'
-import { echo } from '../../e2e/edges/world.ts'
 import { HOST, TrafficWorld } from './support.ts'
 import { until } from '../../support/until.ts'
+import { echo } from '../../support/net.ts'
 
 const CLOSED = 'tcp_connection_closed.v0'
 const moment = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`
@@ -121,7 +121,7 @@ suite('the order of events', () => {
     hub.subscribe(new Map([START, STOP, CLOSED].map(type => [type, new Set<string>()])))
     hub.watchSessions(world.directory)
     world.onBatch = batch => hub.publish(batch)
-    using service = await echo()
+    await using service = await echo()
     const agent = await world.agent()
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const visitor = connect({ port: Number(/:(\d+)$/.exec(url)?.[1]), host: HOST })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { cut } from '#tunnel/splice.ts'
-import { upstream } from './visits.ts'
+import { listening } from '../../../support/net.ts'
 
 /**
  * Stands between agents and a gateway that is restarted: it keeps connections waiting while there is none. The SDK
@@ -14,7 +14,7 @@ export async function openFront(gatewayPort: number) {
     pairs.add(socket.on('error', end).on('close', () => pairs.delete(socket)))
     void join(socket, gatewayPort)
   })
-  const { port, [Symbol.asyncDispose]: close } = await upstream(server)
+  const { port, [Symbol.asyncDispose]: close } = await listening(server)
   return {
     port,
     /** Every connection is gone without a word. */

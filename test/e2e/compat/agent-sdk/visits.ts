@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { connect, type LookupFunction, type Server, type Socket } from 'node:net'
-import type { Http2Server } from 'node:http2'
+import { connect, type LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { connect as tlsConnect, type TLSSocket } from 'node:tls'
@@ -48,29 +47,6 @@ export async function visit(url: string, options: VisitOptions = {}): Promise<Se
 
 /** The root of the local authority. */
 export const rootOf = (dataDir: string): string => readFileSync(join(dataDir, 'ca.pem'), 'utf8')
-
-/** A server of the application: where it is, and its end. */
-export async function upstream(server: Server | Http2Server) {
-  const sockets = new Set<Socket>()
-  const keep = (socket: Socket): void => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket)).on('error', () => undefined)
-  }
-  server.on('connection', keep)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the server has no port')
-  return {
-    port: address.port,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await closed
-    },
-  }
-}
 
 const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])
 

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import { startServer, type TestServer } from '../../../support/server.ts'
 import { doorOf, Sdk } from './sdk.ts'
-import { rootOf, upstream, visit, type Seen, type VisitOptions } from './visits.ts'
+import { rootOf, visit, type Seen, type VisitOptions } from './visits.ts'
+import { listening } from '../../../support/net.ts'
 
 /** What the service behind the tunnel saw of a request. */
 export interface Echo {
@@ -37,7 +38,7 @@ export interface World extends AsyncDisposable {
 export async function openWorld(): Promise<World> {
   const server = await startServer()
   const sdk = new Sdk(doorOf(server))
-  const service = await upstream(echoing())
+  const service = await listening(echoing())
   const root = rootOf(server.dataDir)
   return {
     server,
