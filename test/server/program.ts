@@ -11,6 +11,9 @@ const freePorts = Object.fromEntries(
   ['API', 'HTTP', 'HTTPS', 'AGENT', 'SSH'].map(name => [`ADIT_${name}_ADDR`, '127.0.0.1:0']),
 )
 
+/** How long a process may take to start on a machine that does much else. */
+const START_MS = 120_000
+
 /** `adit serve` as a process, and all that it writes. */
 export class Program implements AsyncDisposable {
   readonly child: ChildProcess
@@ -25,9 +28,13 @@ export class Program implements AsyncDisposable {
 
   /** Resolves once it has said that it runs. */
   async started(): Promise<this> {
-    await until(() => {
+    const isRunning = () => {
       if (this.#hasEnded) throw new Error(`adit serve ended: ${this.stderr}`)
       return /Ctrl-C|API +off/.test(this.stdout)
+    }
+    await until(isRunning, {
+      what: () => `it runs, after:\n${this.stdout}${this.stderr}`,
+      withinMs: START_MS,
     })
     return this
   }
@@ -76,7 +83,7 @@ ${program.stderr}`
     if (count < times && program.child.exitCode !== null) assert.fail(`it ended before ${what()}`)
     return count >= times
   }
-  await until(isLogged, { what })
+  await until(isLogged, { what, withinMs: START_MS })
 }
 
 /** Runs `adit serve` that is expected to refuse: it would listen on a free port if it did not. */
