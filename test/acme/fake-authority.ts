@@ -253,6 +253,6 @@ export class FakeAuthority implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections()
     this.#server.close()
-    await this.#folder[Symbol.dispose]()
+    this.#folder[Symbol.dispose]()
   }
 }

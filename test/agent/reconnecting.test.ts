@@ -26,7 +26,7 @@ suite('an agent that loses its connection', () => {
       basicAuth: [`me:${secretText('password')}`],
     })
     const tcpTunnel = await agent.listen({ proto: 'tcp', forwardTo: service.port })
-    const before = [agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url]
+    const known = [agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url]
     for (let turn = 0; turn < 3; turn++) {
       const told = log.seen.length
       relay.cut()
@@ -34,7 +34,7 @@ suite('an agent that loses its connection', () => {
       assert.equal(lost.error?.code, 'ERR_ADIT_90084')
       await log.next(isOnline, told)
     }
-    assert.deepEqual([agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url], before)
+    assert.deepEqual([agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url], known)
     const fetchIt = () => visit(named.url, { auth: `me:${secretText('password')}` })
     const page = await until(fetchIt, { fits: ({ status }) => status !== 404 && status !== 502 })
     assert.equal(page.body, 'still here')

@@ -111,8 +111,8 @@ suite('signing in', () => {
       forwardTo: service.port,
     })
     assert.equal((await visit(tunnel.url)).body, 'alone')
-    const before = (await server.api.get('/tunnel_sessions')).body.tunnel_sessions.length
-    assert.equal(before, 1)
+    const count = (await server.api.get('/tunnel_sessions')).body.tunnel_sessions.length
+    assert.equal(count, 1)
     await tunnel.close()
     for (let left = 100; left > 0; left--) {
       const { body } = await server.api.get('/tunnel_sessions')

@@ -193,7 +193,7 @@ suite('SSH certificates from the API', () => {
   })
   after(async () => {
     await server[Symbol.asyncDispose]()
-    await folder[Symbol.dispose]()
+    folder[Symbol.dispose]()
   })
   const authority = (api: Caller, body: object = {}) => made(api, '/ssh_certificate_authorities', body)
 

@@ -24,7 +24,7 @@ suite('a host certificate from the API', () => {
   })
   after(async () => {
     await server[Symbol.asyncDispose]()
-    await folder[Symbol.dispose]()
+    folder[Symbol.dispose]()
   })
 
   const newAuthority = (body: object = {}): Promise<Authority> =>

@@ -20,7 +20,7 @@ before(async () => {
 })
 
 after(async () => {
-  await family.folder[Symbol.dispose]()
+  family.folder[Symbol.dispose]()
   await keys[Symbol.asyncDispose]()
 })
 

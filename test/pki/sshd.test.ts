@@ -30,7 +30,7 @@ before(async () => {
 
 after(async () => {
   await sshd[Symbol.asyncDispose]()
-  await folder[Symbol.dispose]()
+  folder[Symbol.dispose]()
 })
 
 interface Attempt {

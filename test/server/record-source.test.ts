@@ -52,7 +52,7 @@ async function madeByApi(api: Caller, follow: () => Promise<Following>) {
   using folder = new Folder()
   const { certificate, key } = await issue(folder, { name: 'app.example.com' })
   const early = await made(api, '/credentials', { acl: ['bind:app.example.com'] })
-  const following = await follow()
+  const followed = await follow()
   const late = await made(api, '/credentials')
   const cert = await made(api, '/tls_certificates', { certificate_pem: certificate, private_key_pem: key })
   const domain = await made(api, '/reserved_domains', { domain: 'app.example.com', certificate_id: cert.id })
@@ -69,8 +69,8 @@ async function madeByApi(api: Caller, follow: () => Promise<Following>) {
   const policy = await made(api, '/ip_policies')
   await made(api, '/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
   await made(api, '/ip_restrictions', { type: 'agent', enforced: true, ip_policy_ids: [policy.id] })
-  await until(() => following.records.restriction('agent'), { what: 'all of it is known' })
-  return { following, early, late, cert, domain, wide, addr, group, edge, route, tcpEdge }
+  await until(() => followed.records.restriction('agent'), { what: 'all of it is known' })
+  return { followed, early, late, cert, domain, wide, addr, group, edge, route, tcpEdge }
 }
 
 suite('what the API made is found among the records of the gateway', () => {
@@ -83,10 +83,10 @@ suite('what the API made is found among the records of the gateway', () => {
     const url = await database.newDatabase()
     server = await startServer({ database_url: url })
     things = await madeByApi(server.api, () => following(server.dataDir, url, 20))
-    records = things.following.records
+    records = things.followed.records
   })
   after(async () => {
-    await things.following[Symbol.asyncDispose]()
+    await things.followed[Symbol.asyncDispose]()
     await server[Symbol.asyncDispose]()
     await database.stop()
   })

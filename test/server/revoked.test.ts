@@ -57,7 +57,7 @@ before(async () => {
   await subscribe(control, server.api.token)
 })
 after(async () => {
-  await folder[Symbol.dispose]()
+  folder[Symbol.dispose]()
   await service[Symbol.asyncDispose]()
   await control[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()

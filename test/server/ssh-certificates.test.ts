@@ -31,7 +31,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
   after(async () => {
     await server.end('SIGTERM')
     await upstream[Symbol.asyncDispose]()
-    await folder[Symbol.dispose]()
+    folder[Symbol.dispose]()
     rmSync(dataDir, { recursive: true })
   })
 

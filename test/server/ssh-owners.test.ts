@@ -31,7 +31,7 @@ suite('an SSH key that several owners have registered', () => {
   })
   after(async () => {
     await upstream[Symbol.asyncDispose]()
-    await folder[Symbol.dispose]()
+    folder[Symbol.dispose]()
     await server[Symbol.asyncDispose]()
   })
 

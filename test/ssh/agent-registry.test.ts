@@ -44,7 +44,7 @@ after(async () => {
   await listener[Symbol.asyncDispose]()
   registry.close()
   await upstream[Symbol.asyncDispose]()
-  await folder[Symbol.dispose]()
+  folder[Symbol.dispose]()
 })
 
 const call = (bind: string, command: string[], changes: Partial<SshCall> = {}) =>

@@ -24,7 +24,7 @@ suite('the Dropbear client', { timeout: 60_000 }, () => {
   after(async () => {
     await listener[Symbol.asyncDispose]()
     await upstream[Symbol.asyncDispose]()
-    await folder[Symbol.dispose]()
+    folder[Symbol.dispose]()
   })
 
   const forwards = [

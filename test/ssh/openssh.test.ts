@@ -25,7 +25,7 @@ afterEach(async () => {
 after(async () => {
   await listener[Symbol.asyncDispose]()
   await upstream[Symbol.asyncDispose]()
-  await folder[Symbol.dispose]()
+  folder[Symbol.dispose]()
 })
 
 const call = (changes: Partial<SshCall> = {}) =>

@@ -53,7 +53,7 @@ afterEach(async () => {
 after(async () => {
   await listener[Symbol.asyncDispose]()
   await upstream[Symbol.asyncDispose]()
-  await folder[Symbol.dispose]()
+  folder[Symbol.dispose]()
 })
 
 const lineOf = (name: string): string => lines.get(name) ?? assert.fail(name)

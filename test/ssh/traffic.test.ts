@@ -20,7 +20,7 @@ before(async () => {
 
 after(async () => {
   await listener[Symbol.asyncDispose]()
-  await folder[Symbol.dispose]()
+  folder[Symbol.dispose]()
 })
 
 /** Forwards a name to a service, and waits until it is online. */

@@ -19,7 +19,7 @@ suite('sqlite on a full disk', () => {
   })
   after(async () => {
     execFileSync('umount', [folder.path])
-    await folder[Symbol.dispose]()
+    folder[Symbol.dispose]()
   })
 
   test('refuses with "full", keeps what it acknowledged, and works again once there is space', async () => {

@@ -38,7 +38,7 @@ suite('SEC-21: a session begun with a certificate', () => {
   })
   after(async () => {
     await door[Symbol.asyncDispose]()
-    await folder[Symbol.dispose]()
+    folder[Symbol.dispose]()
   })
 
   const terms = (scope: string, authorities = people?.pem ?? '') => ({ clients: { scope, authorities } })

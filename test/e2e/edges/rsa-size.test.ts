@@ -44,7 +44,7 @@ before(async () => {
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
-  await folder[Symbol.dispose]()
+  folder[Symbol.dispose]()
 })
 
 const created = async (path: string, body: object): Promise<boolean> => {

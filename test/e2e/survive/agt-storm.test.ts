@@ -106,7 +106,7 @@ async function killAndReturn(
   gateway: GatewayProcess,
   agents: AgentProcess[],
 ): Promise<void> {
-  const before = await publicNames(gateway)
+  const known = await publicNames(gateway)
   const from = agents.map(({ reports }) => reports.length)
   const begun = Date.now()
   await gateway.kill()
@@ -114,7 +114,7 @@ async function killAndReturn(
   const down = (Date.now() - begun) / 1000
   await using honest = new Honest(gateway.process.bound.http?.port ?? 0, 'storm-0.adit.localhost')
   const { times, firstDelays } = await returnOf(agents, from, begun)
-  const same = async () => (await publicNames(gateway)).symmetricDifference(before).size === 0
+  const same = async () => (await publicNames(gateway)).symmetricDifference(known).size === 0
   await until(same, {
     what: 'every tunnel is back under its name',
     withinMs: Math.max(0, BACK_MS + begun - Date.now()),

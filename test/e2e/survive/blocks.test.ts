@@ -43,7 +43,7 @@ before(async () => {
 })
 after(async () => {
   await gateway[Symbol.asyncDispose]()
-  await folder[Symbol.dispose]()
+  folder[Symbol.dispose]()
   rmSync(sockets, { recursive: true })
 })
 

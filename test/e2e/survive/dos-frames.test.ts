@@ -51,8 +51,8 @@ suite('what no agent sends', { timeout: 3_600_000 }, () => {
       sent += messages.length
       await torment(socket, messages)
     }
-    const send = async (until: number): Promise<void> => {
-      for (let at = 0; sent < until; at += AT_ONCE)
+    const send = async (total: number): Promise<void> => {
+      for (let at = 0; sent < total; at += AT_ONCE)
         await Promise.all(Array.from({ length: AT_ONCE }, (_, more) => one(at + more)))
     }
     await send(WARM_UP)

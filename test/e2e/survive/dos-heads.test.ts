@@ -36,8 +36,8 @@ async function http2(world: World, name: string): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>()
   const headers: Record<string, string | string[]> = { ':path': path, ':authority': HOST }
   for (const [field, value] of fields) {
-    const before = headers[field]
-    headers[field] = before === undefined ? value : [...[before].flat(), value]
+    const present = headers[field]
+    headers[field] = present === undefined ? value : [...[present].flat(), value]
   }
   const stream = session.request(headers)
   stream.on('response', answer => resolve(answer[':status'] ?? 0))

@@ -207,7 +207,7 @@ suite('mutual TLS', () => {
   })
   after(async () => {
     await https[Symbol.asyncDispose]()
-    await folder[Symbol.dispose]()
+    folder[Symbol.dispose]()
   })
 
   const asking = (servername: string, by?: OpensslIdentity) => ({
