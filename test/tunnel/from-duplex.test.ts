@@ -92,6 +92,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       await using ends = await open()
       const stream = fromDuplex(ends.near)
       ends.far.end('early bird')
+      await setImmediate()
       await until(() => stream.waiting > 0)
       const first = new Ear()
       stream.attach(first)
