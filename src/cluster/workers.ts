@@ -272,8 +272,8 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
   const { directory, bound } = workers
   const info = {
     ...infoOf(settings, 'main', version),
-    httpPort: bound.http?.port,
-    httpsPort: bound.https?.port,
+    httpPort: bound.http && (settings.public_http_port ?? bound.http.port),
+    httpsPort: bound.https && (settings.public_https_port ?? bound.https.port),
   }
   const requests: RequestHistory = {
     find: id => workers.findRequest(id),

@@ -79,6 +79,16 @@ const workersOf = (pid: number): number[] =>
     .filter(child => commandOf(child).includes('worker-program'))
 
 suite('several gateway processes', () => {
+  test('show the public ports in the addresses of edges, as one process does', async () => {
+    for (const workers of ['1', '2']) {
+      await using server = await startServer({ workers, public_https_port: '8443' })
+      await server.api.post('/reserved_domains', { domain: 'a.example.test' })
+      await server.api.post('/edges/https', { hostports: ['a.example.test:443'] })
+      const { body } = await server.api.get('/endpoints')
+      assert.equal(body.endpoints[0].public_url, 'https://a.example.test:8443', `workers: ${workers}`)
+    }
+  })
+
   test('serve one agent, wherever a visitor arrives, and show it once', async () => {
     using service = await startService()
     await using server = await startServer({ workers: '2' })
