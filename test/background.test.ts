@@ -28,11 +28,18 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/tunnel/socket-reads.ts': ['socket.read(0)'],
   // Promises that are made by `inBackground`.
   'src/events/engine.ts': ['(this.#opening = undefined)', '(this.#reading = undefined)', 'this.#openParts()'],
-  'src/ssh/connection.ts': ["this.#run('unbind'", "this.#run('remove'"],
+  'src/ssh/connection.ts': [
+    "this.#run('unbind'",
+    "this.#run('remove'",
+    "this.#queue.run(() => this.#run('open'",
+  ],
   'src/telemetry/traffic-events.ts': ['this.#flush()'],
   'src/base/keep-starting.ts': ['(attempt = tryOnce())'],
   'src/server/succession.ts': ['running?.unshare()'],
   // Promises that never reject, or have a handler for it.
+  'src/cluster/online-names.ts': ['this.#queue.run(() => this.#replace('],
+  'src/domains/acme/no-authority.ts': ['queue.run(() => inBackground('],
+  'src/gateway/routing/tcp-port-reconciler.ts': ['this.#queue.run(() => this.#settle('],
   'src/events/destinations/event-file.ts': ['this.close()'],
   'src/events/destinations/file.ts': ['lines.close()'],
   'src/events/destinations/syslog.ts': ['this.#socket?.then('],

@@ -20,7 +20,7 @@ export interface LiveList extends Array<ResourceBody> {
 }
 
 /** Takes requests as they end. */
-export interface RequestReceiver {
+export interface LiveRequestWatcher {
   seen(request: ResourceBody): void
   /** So many could not be reported in time. */
   dropped(count: number): void
@@ -39,7 +39,7 @@ export interface Live {
   /** The owner of online tunnels at any of these names. */
   nameOwners(names: readonly string[]): Promise<string[]>
   /** Reports each request that has ended and passes the filters; returns how to stop. */
-  watchRequests(filters: Readonly<Record<string, string>>, watcher: RequestReceiver): () => void
+  watchRequests(filters: Readonly<Record<string, string>>, watcher: LiveRequestWatcher): () => void
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: LiveCommand): Promise<void>
 }

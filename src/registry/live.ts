@@ -8,7 +8,8 @@ import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { hostportsOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
-import type { SourceRow } from '#registry/records/source.ts'
+import type { RowOf } from '#registry/records/source.ts'
+import { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
 
 type ResourceBody = Record<string, unknown>
 type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request'
@@ -42,12 +43,15 @@ export interface RequestHistory {
   watch(filters: NonNullable<RequestPage['filters']>, watcher: RequestWatcher): () => void
 }
 
-const edgeKinds = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
+const edgeKinds = [httpsEdge, tlsEdge, tcpEdge] as const
+const edgeProtos = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
+
+type EdgeRow = RowOf<(typeof edgeKinds)[number]>
 
 /** The online state, in the form of the management API. */
 export class LiveView {
   readonly #options: LiveOptions
-  readonly #edgeEndpoints = new WeakMap<SourceRow, readonly ResourceBody[]>()
+  readonly #edgeEndpoints = new WeakMap<EdgeRow, readonly ResourceBody[]>()
 
   constructor(options: LiveOptions) {
     this.#options = options
@@ -163,8 +167,8 @@ export class LiveView {
     return this.#options.directory.sessions.get(sessionId)?.region ?? this.#options.info.region
   }
 
-  *#edges(): Generator<SourceRow> {
-    for (const kind of Object.keys(edgeKinds)) yield* this.#options.records.all(kind)
+  *#edges(): Generator<EdgeRow> {
+    for (const kind of edgeKinds) yield* this.#options.records.all(kind)
   }
 
   *#endpoints(): Generator<[id: string, body: () => ResourceBody]> {
@@ -175,7 +179,7 @@ export class LiveView {
       for (const body of this.#endpointsOf(edge)) yield [String(body['id']), () => body]
   }
 
-  #endpointsOf(edge: SourceRow): readonly ResourceBody[] {
+  #endpointsOf(edge: EdgeRow): readonly ResourceBody[] {
     const known = this.#edgeEndpoints.get(edge)
     if (known !== undefined) return known
     const made = hostportsOf(edge).map(hostport => this.#edgeEndpoint(edge, hostport))
@@ -183,21 +187,21 @@ export class LiveView {
     return made
   }
 
-  #edgeEndpoint(edge: SourceRow, hostport: string): ResourceBody {
+  #edgeEndpoint(edge: EdgeRow, hostport: string): ResourceBody {
     const { records, info } = this.#options
-    const proto = edgeKinds[edge.kind as keyof typeof edgeKinds]
+    const proto = edgeProtos[edge.kind as keyof typeof edgeProtos]
     const { host = '', port = 0 } = parseHostPort(hostport) ?? {}
     const shownPort = proto === 'tcp' ? port : (info.httpsPort ?? port)
     return {
       id: derivedId('ep', edge.id, hostport),
       region: info.region,
-      created_at: edge.body['created_at'],
-      updated_at: edge.body['created_at'],
+      created_at: edge.body.created_at,
+      updated_at: edge.body.created_at,
       public_url: `${proto}://${host}${shownPort === 443 && proto !== 'tcp' ? '' : `:${shownPort}`}`,
       proto,
       hostport,
       type: 'edge',
-      metadata: edge.body['metadata'],
+      metadata: edge.body.metadata,
       domain: proto === 'tcp' ? null : (records.reservedDomain(host)?.id ?? null),
       tcp_addr: proto === 'tcp' ? (records.reservedAddr(port)?.id ?? null) : null,
       tunnel: null,

@@ -1,3 +1,4 @@
+import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
@@ -15,7 +16,6 @@ export function evictReplacedCertificates(
   records.onChange(['reserved_domain', 'agent_ingress'], ({ before, after }) => {
     const id = before?.body['certificate']
     // Another domain may have the same certificate; then it is loaded again.
-    if (typeof id === 'string' && id !== after?.body['certificate'])
-      forget(records.get('tls_certificate', id))
+    if (typeof id === 'string' && id !== after?.body['certificate']) forget(records.get(tlsCertificate, id))
   })
 }

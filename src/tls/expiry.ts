@@ -1,3 +1,6 @@
+import { agentIngress } from '#contract/kinds/agent-ingress.ts'
+import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { guarded } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
@@ -50,9 +53,9 @@ export class Expiry {
     const expiring: string[] = []
     const expired: string[] = []
     const seen = new Set<string>()
-    for (const domain of [...records.all('reserved_domain'), ...records.all('agent_ingress')]) {
+    for (const domain of [...records.all(reservedDomain), ...records.all(agentIngress)]) {
       const id = textOf(domain, 'certificate')
-      const row = id === '' || seen.has(id) ? undefined : records.get('tls_certificate', id)
+      const row = id === '' || seen.has(id) ? undefined : records.get(tlsCertificate, id)
       if (row === undefined) continue
       seen.add(id)
       const end = Date.parse(textOf(row, 'not_after'))

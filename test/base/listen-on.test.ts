@@ -42,6 +42,7 @@ test('a busy listener closes beside its successor without resetting connections'
   client.send('stop')
   const [{ done, reset }] = await counts
   assert.ok(done > ROUNDS)
-  // What arrives between the last poll and close(2) is lost: microseconds, where a turn of this server takes milliseconds.
-  assert.ok(reset <= ROUNDS / 10, `${reset} of ${done + reset} connections were reset in ${ROUNDS} rounds`)
+  // What arrives within the last 0.1 ms is lost, at about one connection per millisecond; a listener that closes after a
+  // turn without a connection resets one in most rounds.
+  assert.ok(reset <= ROUNDS / 3, `${reset} of ${done + reset} connections were reset in ${ROUNDS} rounds`)
 })

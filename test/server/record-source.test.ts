@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
+import { apiKey } from '#contract/kinds/api-key.ts'
+import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import { readSettings } from '#base/read-settings.ts'
 import { Sealer, tokenHash } from '#base/secrets.ts'
@@ -236,7 +239,7 @@ suite('the source of records', () => {
     ])
     const records = new Records()
     const stop = await records.follow(new RecordSource({ store, sealer, log }))
-    assert.equal(records.get('tls_certificate', certificate.id)?.readable, false)
+    assert.equal(records.get(tlsCertificate, certificate.id)?.readable, false)
     assert.equal(records.certificate('a.test'), undefined)
     stop()
   })
@@ -247,8 +250,8 @@ suite('the source of records', () => {
     await insert(store, [...many, row('api_key', { description: 'x' })])
     const records = new Records()
     const stop = await records.follow(new RecordSource({ store, sealer, log }))
-    assert.equal([...records.all('reserved_domain')].length, 2001)
-    assert.equal([...records.all('api_key')].length, 0)
+    assert.equal([...records.all(reservedDomain)].length, 2001)
+    assert.equal([...records.all(apiKey)].length, 0)
     stop()
   })
 })

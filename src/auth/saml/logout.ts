@@ -1,9 +1,11 @@
+import { applicationSession } from '#contract/kinds/application.ts'
+import { applicationUser } from '#contract/kinds/application.ts'
 import { fail } from '#base/errors.ts'
 import type { Exchange, Reply } from '#http/exchange.ts'
 import { redirectReply } from '#http/pages.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
-import type { SourceRow } from '#registry/records/source.ts'
+import type { RowOf, SourceRow } from '#registry/records/source.ts'
 import { checkTimes, SKEW_MS, timeOf } from '#auth/saml/assertion.ts'
 import { readForm, single } from '#auth/saml/form.ts'
 import { logoutResponse } from '#auth/saml/messages.ts'
@@ -72,15 +74,15 @@ function checkedRequest(request: Element, place: SamlPlace, now: number): Omit<L
 
 /** The sessions of a user at a place. Which one belongs to which provider session is not stored. */
 export function sessionsOf(nameId: string, row: SourceRow, place: SamlPlace, records: Records): string[] {
-  const isUser = (user: SourceRow): boolean =>
+  const isUser = (user: RowOf<typeof applicationUser>): boolean =>
     textOf(user, 'provider_user_id') === nameId &&
-    (user.body['identity_provider'] as { readonly url?: string } | null)?.url === place.provider.entityId
-  const users = new Set([...records.all('application_user')].filter(isUser).map(({ id }) => id))
-  const isHere = (session: SourceRow): boolean => {
+    user.body.identity_provider?.url === place.provider.entityId
+  const users = new Set([...records.all(applicationUser)].filter(isUser).map(({ id }) => id))
+  const isHere = (session: RowOf<typeof applicationSession>): boolean => {
     const url = URL.parse(textOf(session, 'public_url'))
     return url !== null && servesAt(row, url.protocol === 'http:' ? 'http' : 'https', url.hostname, records)
   }
-  return [...records.all('application_session')]
+  return [...records.all(applicationSession)]
     .filter(session => users.has(textOf(session, 'application_user')) && isHere(session))
     .map(({ id }) => id)
 }

@@ -1,3 +1,5 @@
+import { endpointConfiguration } from '#contract/kinds/endpoint-configuration.ts'
+import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Exchange, Handler, Reply } from '#http/exchange.ts'
@@ -32,7 +34,7 @@ export interface SamlRoutesParts {
   readonly now?: () => number
 }
 
-const KINDS = ['https_edge_route', 'endpoint_configuration']
+const samlKinds = [httpsEdgeRoute, endpointConfiguration] as const
 
 /** The SAML endpoints for identity providers, on the central host: `/saml/<id>` and below. */
 export function samlRoutes(parts: SamlRoutesParts): Handler {
@@ -77,8 +79,9 @@ class SamlRoutes {
   }
 
   #find(id: string): { readonly row: SourceRow; readonly settings: SamlSettings } {
-    const row = KINDS.map(kind => this.#parts.records.get(kind, id)).find(found => found !== undefined)
-    const settings = row?.body['saml'] as SamlSettings | null | undefined
+    const { records } = this.#parts
+    const row = samlKinds.map(kind => records.get(kind, id)).find(found => found !== undefined)
+    const settings = row?.body.saml
     if (!row?.readable || !settings?.enabled) return fail('saml_off', { id })
     return { row, settings }
   }

@@ -1,3 +1,5 @@
+import { httpsEdge } from '#contract/kinds/edges.ts'
+import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { fail } from '#base/errors.ts'
 import { covers, normalName, parseHostPort } from '#base/hosts.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
@@ -69,7 +71,7 @@ function routeHome(route: SourceRow, records: Records): [host: string | undefine
 }
 
 function onlyHostOf(configuration: SourceRow, records: Records): string | undefined {
-  const names = [...records.all('reserved_domain')]
+  const names = [...records.all(reservedDomain)]
     .filter(domain => textOf(domain, 'https_endpoint_configuration') === configuration.id)
     .map(domain => textOf(domain, 'domain'))
   const [only, second] = names
@@ -77,7 +79,7 @@ function onlyHostOf(configuration: SourceRow, records: Records): string | undefi
 }
 
 function edgeNames(route: SourceRow, records: Records): string[] {
-  const edge = records.get('https_edge', route.parent ?? '')
+  const edge = records.get(httpsEdge, route.parent ?? '')
   return edge ? hostportsOf(edge).flatMap(address => parseHostPort(address)?.host ?? []) : []
 }
 

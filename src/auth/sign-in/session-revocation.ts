@@ -1,7 +1,7 @@
+import { applicationSession } from '#contract/kinds/application.ts'
 import type { Records } from '#registry/records/records.ts'
 import { TwoGenerationCache } from '#base/two-generation-cache.ts'
 
-const KIND = 'application_session'
 /** A row written by another process normally arrives within this time. */
 const YOUNG_MS = 5000
 const YOUNG_WAIT_MS = 1000
@@ -19,7 +19,7 @@ export class SessionRevocation {
   constructor(records: Records, now: () => number) {
     this.#records = records
     this.#now = now
-    records.onChange([KIND], ({ id, after }) => {
+    records.onChange([applicationSession.name], ({ id, after }) => {
       if (after !== undefined) this.#waiting.get(id)?.forEach(found => found())
       // A deleted session need not be waited for.
       else this.#ended.set(id, true)
@@ -28,7 +28,10 @@ export class SessionRevocation {
 
   /** Whether the session is known to exist. */
   isKnown(sessionId: string): boolean {
-    return this.#records.get(KIND, sessionId) !== undefined && this.#ended.get(sessionId) === undefined
+    return (
+      this.#records.get(applicationSession, sessionId) !== undefined &&
+      this.#ended.get(sessionId) === undefined
+    )
   }
 
   /** The same, but waits for one that was just created. */

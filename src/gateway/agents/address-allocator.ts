@@ -120,7 +120,7 @@ export class AddressAllocator {
     const isShared = host === domain || covers(`*.${domain}`, host)
     if (isShared && isOwnName(host, domain))
       fail('bind_name', { name: host, reason: 'it is used by the server itself' })
-    if (host.startsWith('*.') && reserved?.body['domain'] !== host)
+    if (host.startsWith('*.') && reserved?.body.domain !== host)
       fail('bind_name', { name: host, reason: 'a wildcard must be reserved first' })
     if (reserved === undefined && !isShared) fail('name_not_reserved', { name: host, domain })
     return reserved?.id

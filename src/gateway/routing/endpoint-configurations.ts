@@ -1,3 +1,4 @@
+import { endpointConfiguration } from '#contract/kinds/endpoint-configuration.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import { DialError } from '#registry/agent-dialer.ts'
@@ -10,7 +11,9 @@ import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
 import { tlsConfigOf } from '#gateway/routing/tls-config.ts'
 import { filtered } from '#gateway/routing/upstreams.ts'
 import type { Records } from '#registry/records/records.ts'
-import type { SourceRow } from '#registry/records/source.ts'
+import { reservedAddr } from '#contract/kinds/reserved-addr.ts'
+import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import type { RowOf, SourceRow } from '#registry/records/source.ts'
 
 const fields = {
   http: 'http_endpoint_configuration',
@@ -20,10 +23,16 @@ const fields = {
 
 type Configured = keyof typeof fields
 
+type ConfigurationRow = RowOf<typeof endpointConfiguration>
+
 /** The endpoint configuration of a reserved domain or address for a protocol. */
-function configurationAt(reservation: SourceRow, proto: Configured, records: Records): SourceRow | undefined {
+function configurationAt(
+  reservation: SourceRow,
+  proto: Configured,
+  records: Records,
+): ConfigurationRow | undefined {
   const id = reservation.body[fields[proto]]
-  return typeof id === 'string' ? records.get('endpoint_configuration', id) : undefined
+  return typeof id === 'string' ? records.get(endpointConfiguration, id) : undefined
 }
 
 /** The endpoint configuration in front of a tunnel. */
@@ -31,12 +40,13 @@ export function configurationOf(
   { address, domainId, addrId }: TunnelRecord,
   records: Records,
   dependsOn: DependsOn,
-): SourceRow | undefined {
+): ConfigurationRow | undefined {
   if (address === undefined || address.scheme === 'tls') return undefined
-  const [kind, id] = address.scheme === 'tcp' ? ['reserved_addr', addrId] : ['reserved_domain', domainId]
+  const isTcp = address.scheme === 'tcp'
+  const id = isTcp ? addrId : domainId
   if (id === undefined) return undefined
   dependsOn(id)
-  const reservation = records.get(kind, id)
+  const reservation = isTcp ? records.get(reservedAddr, id) : records.get(reservedDomain, id)
   const configuration = reservation && configurationAt(reservation, address.scheme, records)
   if (configuration) dependsOn(configuration.id)
   return configuration

@@ -1,3 +1,4 @@
+import { tunnelGroupBackend } from '#contract/kinds/backends.ts'
 import type { ErrorName } from '#base/errors.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 import type { Exchange, Reply } from '#http/exchange.ts'
@@ -90,7 +91,7 @@ export class LinkLoss {
     const backend =
       context.backendId === undefined
         ? undefined
-        : this.#options.records.get('tunnel_group_backend', context.backendId)
+        : this.#options.records.get(tunnelGroupBackend, context.backendId)
     return backend === undefined ? forHost(head.host) : forGroup(groupOf(backend))
   }
 

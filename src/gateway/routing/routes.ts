@@ -1,10 +1,14 @@
 import { covers } from '#base/hosts.ts'
 import { lenientInterpretations, pathInterpretations, equivalentPaths } from '#gateway/routing/paths.ts'
 import { textOf } from '#registry/records/keys.ts'
-import type { SourceRow } from '#registry/records/source.ts'
+import type { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
+import type { RowOf } from '#registry/records/source.ts'
+
+/** A route of an HTTPS edge. */
+export type RouteRow = RowOf<typeof httpsEdgeRoute>
 
 interface Match {
-  readonly row: SourceRow
+  readonly row: RouteRow
   /** Undefined: any. */
   readonly host: string | undefined
 }
@@ -14,13 +18,13 @@ type Matches = readonly Match[]
 
 const rank = ({ host }: Match): number => (host === undefined ? 2 : host.startsWith('*.') ? 1 : 0)
 
-const pick = (matches: Matches | undefined, host: string): SourceRow | undefined =>
+const pick = (matches: Matches | undefined, host: string): RouteRow | undefined =>
   matches?.find(match => match.host === undefined || covers(match.host, host))?.row
 
 type Places = Map<string, Matches>
 
 /** Rows of releases without the option lack it. */
-export const isNormalizing = (row: SourceRow): boolean => row.body['normalize_path'] === true
+export const isNormalizing = ({ body }: RouteRow): boolean => body.normalize_path === true
 
 function put(places: Places, path: string, match: Match): void {
   const matches = [...(places.get(path) ?? []), match]
@@ -39,13 +43,13 @@ export class Routes {
   /** Exact paths with the opposite trailing slash. */
   readonly #slashed: Places = new Map()
 
-  constructor(rows: readonly SourceRow[]) {
+  constructor(rows: readonly RouteRow[]) {
     this.normalizes = rows.some(isNormalizing)
     for (const row of rows) {
       const text = textOf(row, 'match')
       const slash = text.indexOf('/')
       const host = slash === -1 ? text : text.slice(0, slash)
-      const isExact = row.body['match_type'] === 'exact_path'
+      const isExact = row.body.match_type === 'exact_path'
       const match = { row, host: host === '' ? undefined : host }
       for (const path of equivalentPaths(slash === -1 ? '/' : text.slice(slash))) {
         put(isExact ? this.#exact : this.#prefixes, path, match)
@@ -60,21 +64,21 @@ export class Routes {
    * route, or one route could be used to reach what another one protects. `normal` is the normalized path: routes that
    * normalize are compared with that, and others match only if both forms lead to them.
    */
-  find(host: string, path: string, normal: string): SourceRow | 'ambiguous' | undefined {
+  find(host: string, path: string, normal: string): RouteRow | 'ambiguous' | undefined {
     if (!this.normalizes) return this.#findAll(host, pathInterpretations(path))
     const found = this.#findAll(host, lenientInterpretations(normal))
     if (found === 'ambiguous' || (found !== undefined && isNormalizing(found))) return found
     return this.#findAll(host, pathInterpretations(path)) === found ? found : 'ambiguous'
   }
 
-  #findAll(host: string, all: readonly string[] | undefined): SourceRow | 'ambiguous' | undefined {
+  #findAll(host: string, all: readonly string[] | undefined): RouteRow | 'ambiguous' | undefined {
     if (all === undefined) return 'ambiguous'
     const [first = '', ...others] = all
     const found = this.#find(host, first)
     return others.every(other => this.#find(host, other) === found) ? found : 'ambiguous'
   }
 
-  #find(host: string, path: string): SourceRow | undefined {
+  #find(host: string, path: string): RouteRow | undefined {
     const exact = this.#exact.size === 0 ? undefined : pick(this.#exact.get(path), host)
     if (exact !== undefined) return exact
     if (this.#slashed.size > 0) {

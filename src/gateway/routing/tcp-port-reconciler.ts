@@ -1,3 +1,5 @@
+import { reservedAddr } from '#contract/kinds/reserved-addr.ts'
+import { tcpEdge } from '#contract/kinds/edges.ts'
 import { guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { SerialQueue } from '#base/serial-queue.ts'
@@ -42,7 +44,7 @@ export class TcpPortReconciler {
       // It may be the configuration of any address, and may have gained or lost a backend.
       records.onChange(['endpoint_configuration'], () => this.#checkReserved()),
     ]
-    for (const row of records.all('tcp_edge')) this.#checkRow(row, portsOf)
+    for (const row of records.all(tcpEdge)) this.#checkRow(row, portsOf)
     this.#checkReserved()
     for (const { address } of directory.tunnels.values())
       if (address?.scheme === 'tcp') this.#check([address.port])
@@ -60,7 +62,7 @@ export class TcpPortReconciler {
   }
 
   #checkReserved(): void {
-    for (const row of this.#options.records.all('reserved_addr')) this.#checkRow(row, reservedPorts)
+    for (const row of this.#options.records.all(reservedAddr)) this.#checkRow(row, reservedPorts)
   }
 
   /** A record with unreadable ports does not affect other ports. */

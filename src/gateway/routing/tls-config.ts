@@ -1,3 +1,4 @@
+import { certificateAuthority } from '#contract/kinds/certificate-authority.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
@@ -16,7 +17,7 @@ export function tlsConfigOf(
 ): TlsConfig {
   const authorityPem = (id: string): string | undefined => {
     dependsOn(id)
-    const authority = records.get('certificate_authority', id)
+    const authority = records.get(certificateAuthority, id)
     return authority && textOf(authority, 'ca_pem')
   }
   return edgeTlsConfig(tlsModulesOf(row), authorityPem, scope)

@@ -1,35 +1,46 @@
 import { parseHostPort } from '#base/hosts.ts'
-import type { SourceRow } from '#registry/records/source.ts'
+import type { agentIngress } from '#contract/kinds/agent-ingress.ts'
+import type { tunnelGroupBackend } from '#contract/kinds/backends.ts'
+import type { credential } from '#contract/kinds/credential.ts'
+import type { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
+import type { ipPolicyRule } from '#contract/kinds/ip-policy-rule.ts'
+import type { ipRestriction } from '#contract/kinds/ip-restriction.ts'
+import type { reservedAddr } from '#contract/kinds/reserved-addr.ts'
+import type { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import type { sshCredential } from '#contract/kinds/ssh-credential.ts'
+import type { RowOf, SourceRow } from '#registry/records/source.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
 
-/** A text field; empty if it is absent. */
-export function textOf(row: SourceRow, field: string): string {
-  const value = row.body[field]
+/** A text field; empty if it is absent, or not a text in a damaged row. */
+export function textOf<Row extends SourceRow<object>>(row: Row, field: keyof Row['body'] & string): string {
+  const value = (row.body as SourceRow['body'])[field]
   return typeof value === 'string' ? value : ''
 }
 
 const portsOf = (addresses: readonly string[]): string[] =>
   addresses.flatMap(address => parseHostPort(address)?.port.toString() ?? [])
 
-export const hostportsOf = (row: SourceRow): readonly string[] =>
-  (row.body['hostports'] as readonly string[] | null) ?? []
+/** An edge of any kind. */
+type EdgeRow = RowOf<typeof httpsEdge> | RowOf<typeof tlsEdge> | RowOf<typeof tcpEdge>
 
-export const tokenKey = (row: SourceRow): string[] => [textOf(row, 'token_hash')]
+export const hostportsOf = ({ body }: Pick<EdgeRow, 'body'>): readonly string[] => body.hostports ?? []
+
+export const tokenKey = (row: RowOf<typeof credential>): string[] => [textOf(row, 'token_hash')]
 /** The shared domain has one certificate for itself and all names under it; it is validated at its own name. */
-export const coversAll = (row: SourceRow): boolean =>
+export const coversAll = (row: RowOf<typeof reservedDomain>): boolean =>
   textOf(row, 'acme_challenge_cname_target') === `_acme-challenge.${textOf(row, 'domain')}`
 
-export const domainKey = (row: SourceRow): string[] => [textOf(row, 'domain')]
-export const addrPortKey = (row: SourceRow): string[] => portsOf([textOf(row, 'addr')])
-export const edgePortKeys = (row: SourceRow): string[] => portsOf(hostportsOf(row))
+export const domainKey = (row: RowOf<typeof reservedDomain>): string[] => [textOf(row, 'domain')]
+export const addrPortKey = (row: RowOf<typeof reservedAddr>): string[] => portsOf([textOf(row, 'addr')])
+export const edgePortKeys = (row: RowOf<typeof tcpEdge>): string[] => portsOf(hostportsOf(row))
 /** The names that agents may connect to; see the kind `agent_ingress`. */
-export const ingressKeys = (row: SourceRow): string[] => [
+export const ingressKeys = (row: RowOf<typeof agentIngress>): string[] => [
   textOf(row, 'domain'),
-  ...((row.body['region_domains'] as readonly string[] | null) ?? []),
+  ...(row.body.region_domains ?? []),
 ]
 export const parentKey = (row: SourceRow): string[] => (row.parent === null ? [] : [row.parent])
-export const policyKey = (row: SourceRow): string[] => [textOf(row, 'ip_policy')]
-export const typeKey = (row: SourceRow): string[] => [textOf(row, 'type')]
+export const policyKey = (row: RowOf<typeof ipPolicyRule>): string[] => [textOf(row, 'ip_policy')]
+export const typeKey = (row: RowOf<typeof ipRestriction>): string[] => [textOf(row, 'type')]
 
 /** A CA validates by the token over HTTP, and by the name in a TLS handshake. */
 export function challengeKey(row: SourceRow): string[] {
@@ -38,10 +49,10 @@ export function challengeKey(row: SourceRow): string[] {
   return type === 'tls-alpn-01' ? [`${type} ${textOf(row, 'name')}`] : []
 }
 
-export const edgeNameKeys = (row: SourceRow): string[] =>
+export const edgeNameKeys = (row: RowOf<typeof httpsEdge> | RowOf<typeof tlsEdge>): string[] =>
   hostportsOf(row).flatMap(address => parseHostPort(address)?.host ?? [])
 
-export function fingerprintKey(row: SourceRow): string[] {
+export function fingerprintKey(row: RowOf<typeof sshCredential>): string[] {
   try {
     return [readSshPublicKey(textOf(row, 'public_key')).fingerprint]
   } catch {
@@ -53,11 +64,11 @@ export function fingerprintKey(row: SourceRow): string[] {
 /** The normalized form of one label. */
 export const labelText = (name: string, value: string): string => `${name}=${value}`
 
-export const labelsOf = (row: SourceRow): Readonly<Record<string, string>> =>
-  (row.body['labels'] as Readonly<Record<string, string>> | null) ?? {}
+export const labelsOf = ({ body }: RowOf<typeof tunnelGroupBackend>): Readonly<Record<string, string>> =>
+  body.labels ?? {}
 
 /** A group is indexed under one of its labels; a tunnel without it cannot belong to the group. */
-export const groupKey = (row: SourceRow): string[] =>
+export const groupKey = (row: RowOf<typeof tunnelGroupBackend>): string[] =>
   Object.entries(labelsOf(row))
     .map(([name, value]) => labelText(name, value))
     .slice(0, 1)

@@ -1,6 +1,7 @@
 import { owners } from '#contract/targets.ts'
 import { textOf } from '#registry/records/keys.ts'
-import type { SourceRow } from '#registry/records/source.ts'
+import type { user } from '#contract/kinds/users.ts'
+import type { RowOf, SourceRow } from '#registry/records/source.ts'
 
 /** A user or bot, as needed for its credentials and resources. */
 export interface Owner {
@@ -20,10 +21,12 @@ export function mayUse(row: SourceRow, { id, role }: Pick<Owner, 'id' | 'role'>)
 
 export function ownerOf(row: SourceRow | undefined): Owner | undefined {
   if (row === undefined || !owners.kinds.includes(row.kind)) return undefined
+  // A bot has neither role nor e-mail address.
+  const owner = row as RowOf<typeof user>
   return {
     id: row.id,
-    role: row.body['role'] === 'admin' ? 'admin' : 'member',
-    active: row.body['active'] === true,
-    subject: textOf(row, 'email') || textOf(row, 'name'),
+    role: owner.body.role === 'admin' ? 'admin' : 'member',
+    active: owner.body.active === true,
+    subject: textOf(owner, 'email') || textOf(owner, 'name'),
   }
 }

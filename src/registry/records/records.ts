@@ -2,14 +2,23 @@ import { guarded } from '#base/background.ts'
 import { type Log, silentLog } from '#base/log.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Kind } from '#contract/kind.ts'
-import { backends } from '#contract/kinds/backends.ts'
+import type { agentIngress } from '#contract/kinds/agent-ingress.ts'
+import { backends, type tunnelGroupBackend } from '#contract/kinds/backends.ts'
+import type { credential } from '#contract/kinds/credential.ts'
+import type { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
+import type { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
+import type { reservedAddr } from '#contract/kinds/reserved-addr.ts'
+import type { reservedDomain } from '#contract/kinds/reserved-domain.ts'
+import type { sshCredential } from '#contract/kinds/ssh-credential.ts'
+import { sshCertificateAuthority } from '#contract/kinds/ssh.ts'
+import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { kinds } from '#contract/kinds/index.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import * as keys from '#registry/records/keys.ts'
-import { RowIndex } from '#registry/records/row-index.ts'
+import { RowIndex, type ChangingIndex } from '#registry/records/row-index.ts'
 import { type Owner, ownerOf } from '#registry/records/owners.ts'
 import { type Restricted, type Restriction, Restrictions } from '#registry/records/restrictions.ts'
-import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
+import type { Follower, RowOf, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import { groupOf, joins } from '#registry/records/tunnel-group.ts'
 import { wildcardsOver } from '#base/hosts.ts'
 import type { TlsIdentity } from '#pki/local-authority.ts'
@@ -22,6 +31,12 @@ export interface Credential {
   /** False: it is rejected, because its owner is not active or does not exist. */
   readonly active: boolean
 }
+
+type NamedEdgeRow = RowOf<typeof httpsEdge> | RowOf<typeof tlsEdge>
+
+/** What a session can be authenticated by. */
+type CredentialRow =
+  RowOf<typeof credential> | RowOf<typeof sshCredential> | RowOf<typeof sshCertificateAuthority>
 
 export interface ServedCertificate extends TlsIdentity {
   readonly id: string
@@ -66,13 +81,13 @@ export class Records implements Follower {
   readonly #addrPorts = new RowIndex(keys.addrPortKey)
   readonly #edgeNames = new RowIndex(keys.edgeNameKeys)
   readonly #edgePorts = new RowIndex(keys.edgePortKeys)
-  readonly #routes = new RowIndex(keys.parentKey)
+  readonly #routes = new RowIndex<RowOf<typeof httpsEdgeRoute>>(keys.parentKey)
   readonly #rules = new RowIndex(keys.policyKey)
   readonly #restrictionTypes = new RowIndex(keys.typeKey)
   readonly #groups = new RowIndex(keys.groupKey)
   readonly #challenges = new RowIndex(keys.challengeKey)
   readonly #restrictions = new Restrictions(this.#restrictionTypes, this.#rules)
-  readonly #indexes: ReadonlyMap<string, RowIndex> = new Map([
+  readonly #indexes: ReadonlyMap<string, ChangingIndex> = new Map<string, ChangingIndex>([
     ['acme_challenge', this.#challenges],
     ['credential', this.#tokens],
     ['ssh_credential', this.#fingerprints],
@@ -137,12 +152,12 @@ export class Records implements Follower {
   }
 
   /** Every row of a kind, in no particular order. */
-  all(kind: string): Iterable<SourceRow> {
-    return this.#byKind.get(kind)?.values() ?? []
+  all<K extends Kind>({ name }: K): Iterable<RowOf<K>> {
+    return (this.#byKind.get(name)?.values() ?? []) as Iterable<RowOf<K>>
   }
 
-  get(kind: string, id: string): SourceRow | undefined {
-    return this.#byKind.get(kind)?.get(id)
+  get<K extends Kind>({ name }: K, id: string): RowOf<K> | undefined {
+    return this.#byKind.get(name)?.get(id) as RowOf<K> | undefined
   }
 
   credentialByToken(tokenHash: string): Credential | undefined {
@@ -152,7 +167,8 @@ export class Records implements Follower {
   /** A credential of an agent or of an SSH client, or the CA that signed a client's certificate. */
   credential(id: string): Credential | undefined {
     const row = this.#rows.get(id)
-    return row !== undefined && credentialKinds.includes(row.kind) ? this.#credential(row) : undefined
+    const isCredential = row !== undefined && credentialKinds.includes(row.kind)
+    return isCredential ? this.#credential(row) : undefined
   }
 
   /** The SSH credentials of a public key: at most one for each owner that has registered it. */
@@ -162,7 +178,7 @@ export class Records implements Follower {
 
   /** The trusted SSH CAs; a public key is a line of authorized_keys. */
   sshAuthorities(): { readonly id: string; readonly publicKey: string }[] {
-    return [...this.all('ssh_certificate_authority')]
+    return [...this.all(sshCertificateAuthority)]
       .filter(row => this.#credential(row)?.active === true)
       .map(row => ({ id: row.id, publicKey: keys.textOf(row, 'public_key') }))
   }
@@ -172,12 +188,12 @@ export class Records implements Follower {
     return ownerOf(this.#rows.get(id))
   }
 
-  #credential(row: SourceRow | undefined): Credential | undefined {
+  #credential(row: CredentialRow | undefined): Credential | undefined {
     if (row === undefined) return undefined
     const ownerId = keys.textOf(row, 'owner_id')
     return {
       id: row.id,
-      acl: (row.body['acl'] as readonly string[] | null) ?? [],
+      acl: ('acl' in row.body ? row.body.acl : undefined) ?? [],
       ownerId,
       active: ownerId === '' || this.owner(ownerId)?.active === true,
     }
@@ -193,21 +209,21 @@ export class Records implements Follower {
   }
 
   /** The reservation of exactly this name, or of the nearest wildcard over it. */
-  reservedDomain(name: string): SourceRow | undefined {
+  reservedDomain(name: string): RowOf<typeof reservedDomain> | undefined {
     return this.#overName(this.#domains, name)
   }
 
   /** The reservation of exactly this name, which may be a wildcard. */
-  domainNamed(name: string): SourceRow | undefined {
+  domainNamed(name: string): RowOf<typeof reservedDomain> | undefined {
     return this.#domains.one(name)
   }
 
   /** The agent ingress of a name that agents connect to. */
-  agentIngress(name: string): SourceRow | undefined {
+  agentIngress(name: string): RowOf<typeof agentIngress> | undefined {
     return this.#ingresses.one(name)
   }
 
-  reservedAddr(port: number): SourceRow | undefined {
+  reservedAddr(port: number): RowOf<typeof reservedAddr> | undefined {
     return this.#addrPorts.one(String(port))
   }
 
@@ -227,9 +243,11 @@ export class Records implements Follower {
     return undefined
   }
 
-  #certificateOf(owner: SourceRow | undefined): ServedCertificate | undefined {
-    const id = owner?.body['certificate']
-    const row = typeof id === 'string' ? this.get('tls_certificate', id) : undefined
+  #certificateOf(
+    owner: RowOf<typeof reservedDomain> | RowOf<typeof agentIngress> | undefined,
+  ): ServedCertificate | undefined {
+    const id = owner?.body.certificate
+    const row = typeof id === 'string' ? this.get(tlsCertificate, id) : undefined
     if (!row?.readable) return undefined
     return {
       id: row.id,
@@ -249,21 +267,21 @@ export class Records implements Follower {
   }
 
   /** The HTTPS or TLS edge of exactly this name, which may be a wildcard. */
-  edgeNamed(name: string): SourceRow | undefined {
+  edgeNamed(name: string): NamedEdgeRow | undefined {
     return this.#edgeNames.one(name)
   }
 
   /** The HTTPS or TLS edge for a name, exact or by the nearest wildcard. */
-  edgeForName(name: string): SourceRow | undefined {
+  edgeForName(name: string): NamedEdgeRow | undefined {
     return this.#overName(this.#edgeNames, name)
   }
 
   /** The TCP edge on a port. */
-  edgeForPort(port: number): SourceRow | undefined {
+  edgeForPort(port: number): RowOf<typeof tcpEdge> | undefined {
     return this.#edgePorts.one(String(port))
   }
 
-  routesOf(edgeId: string): readonly SourceRow[] {
+  routesOf(edgeId: string): readonly RowOf<typeof httpsEdgeRoute>[] {
     return this.#routes.all(edgeId)
   }
 
@@ -274,13 +292,13 @@ export class Records implements Follower {
   }
 
   /** The tunnel groups that a tunnel belongs to. */
-  groupsOf(tunnel: Pick<TunnelRecord, 'labels' | 'ownerId'>): SourceRow[] {
+  groupsOf(tunnel: Pick<TunnelRecord, 'labels' | 'ownerId'>): RowOf<typeof tunnelGroupBackend>[] {
     return Object.entries(tunnel.labels)
       .flatMap(([name, value]) => this.#groups.all(keys.labelText(name, value)))
       .filter(row => joins(tunnel, groupOf(row)))
   }
 
-  #overName(index: RowIndex, name: string): SourceRow | undefined {
+  #overName<Row extends SourceRow>(index: RowIndex<Row>, name: string): Row | undefined {
     const exact = index.one(name)
     if (exact !== undefined) return exact
     for (const wildcard of wildcardsOver(name)) {

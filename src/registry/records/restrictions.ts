@@ -1,6 +1,8 @@
 import { type AddressJudge, addressJudge, type Rule } from '#base/address-filter.ts'
 import type { RowIndex } from '#registry/records/row-index.ts'
-import type { SourceRow } from '#registry/records/source.ts'
+import type { ipPolicyRule } from '#contract/kinds/ip-policy-rule.ts'
+import type { ipRestriction } from '#contract/kinds/ip-restriction.ts'
+import type { RowOf, SourceRow } from '#registry/records/source.ts'
 
 /** The address filter of one type of traffic. */
 export interface Restriction {
@@ -14,12 +16,15 @@ export type Restricted = 'agent' | 'endpoints'
 
 /** IP policy filters, built on first use after a change. */
 export class Restrictions {
-  readonly #byType: RowIndex
-  readonly #rulesByPolicy: RowIndex
+  readonly #byType: RowIndex<RowOf<typeof ipRestriction>>
+  readonly #rulesByPolicy: RowIndex<RowOf<typeof ipPolicyRule>>
   readonly #built = new Map<Restricted, Restriction | undefined>()
   readonly #judges = new Map<string, AddressJudge>()
 
-  constructor(byType: RowIndex, rulesByPolicy: RowIndex) {
+  constructor(
+    byType: RowIndex<RowOf<typeof ipRestriction>>,
+    rulesByPolicy: RowIndex<RowOf<typeof ipPolicyRule>>,
+  ) {
     this.#byType = byType
     this.#rulesByPolicy = rulesByPolicy
   }
@@ -57,9 +62,9 @@ export class Restrictions {
     return judge
   }
 
-  #build(row: SourceRow | undefined): Restriction | undefined {
+  #build(row: RowOf<typeof ipRestriction> | undefined): Restriction | undefined {
     if (row === undefined) return undefined
-    const policies = (row.body['ip_policies'] as readonly string[] | null) ?? []
-    return { id: row.id, enforced: row.body['enforced'] === true, allows: this.allowedBy(policies) }
+    const { ip_policies: policies, enforced } = row.body
+    return { id: row.id, enforced: enforced === true, allows: this.allowedBy(policies ?? []) }
   }
 }

@@ -1,17 +1,25 @@
 import type { SourceRow } from '#registry/records/source.ts'
 
+/** What a change of a row needs of an index. */
+export interface ChangingIndex {
+  add(row: SourceRow): void
+  remove(row: SourceRow): void
+}
+
 /** Finds rows by derived keys. Only the entries of a changed row are touched. */
-export class RowIndex {
-  readonly #keysOf: (row: SourceRow) => readonly string[]
-  readonly #rows = new Map<string, SourceRow[]>()
+export class RowIndex<Row extends SourceRow = SourceRow> implements ChangingIndex {
+  readonly #keysOf: (row: Row) => readonly string[]
+  readonly #rows = new Map<string, Row[]>()
   /** By id, so that a row is removed exactly where it was added. */
   readonly #keys = new Map<string, readonly string[]>()
 
-  constructor(keysOf: (row: SourceRow) => readonly string[]) {
+  constructor(keysOf: (row: Row) => readonly string[]) {
     this.#keysOf = keysOf
   }
 
-  add(row: SourceRow): void {
+  add(added: SourceRow): void {
+    // An index gets the rows of its own kinds.
+    const row = added as Row
     const keys = this.#keysOf(row)
     this.#keys.set(row.id, keys)
     for (const key of keys) {
@@ -31,12 +39,12 @@ export class RowIndex {
     }
   }
 
-  all(key: string): readonly SourceRow[] {
+  all(key: string): readonly Row[] {
     return this.#rows.get(key) ?? []
   }
 
   /** The only row under a key that the store keeps unique. */
-  one(key: string): SourceRow | undefined {
+  one(key: string): Row | undefined {
     return this.#rows.get(key)?.[0]
   }
 }

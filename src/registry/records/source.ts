@@ -1,13 +1,19 @@
+import type { Kind } from '#contract/kind.ts'
+import type { Stored } from '#contract/shape.ts'
+
 /** A stored resource, with its secrets decrypted. */
-export interface SourceRow {
+export interface SourceRow<Body = Readonly<Record<string, unknown>>> {
   readonly kind: string
   readonly id: string
   readonly parent: string | null
   readonly version: number
-  readonly body: Readonly<Record<string, unknown>>
+  readonly body: Body
   /** False: its secrets could not be decrypted. It keeps its place, but nothing may be served with it. */
   readonly readable: boolean
 }
+
+/** A row of a kind of the contract. One of an earlier release may lack fields. */
+export type RowOf<K extends Kind> = SourceRow<Readonly<Partial<Stored<K['shape']>>>>
 
 export type SourceChange =
   | { readonly op: 'put'; readonly row: SourceRow }

@@ -1,6 +1,7 @@
 import type { TunnelRecord } from '#registry/directory.ts'
 import { carries, labelsOf, textOf } from '#registry/records/keys.ts'
-import type { SourceRow } from '#registry/records/source.ts'
+import type { tunnelGroupBackend } from '#contract/kinds/backends.ts'
+import type { RowOf } from '#registry/records/source.ts'
 
 /** The tunnels of a group backend. */
 export interface TunnelGroup {
@@ -9,7 +10,7 @@ export interface TunnelGroup {
   readonly ownerId: string
 }
 
-export const groupOf = (row: SourceRow): TunnelGroup => ({
+export const groupOf = (row: RowOf<typeof tunnelGroupBackend>): TunnelGroup => ({
   labels: labelsOf(row),
   ownerId: textOf(row, 'owner_id'),
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { applicationSession } from '#contract/kinds/application.ts'
 import { Problem } from '#base/errors.ts'
 import type { AuthResult, SignInConfig } from '#auth/sign-in/sign-in.ts'
 import { anna, Browser, cookiesOf, PAGE, Scripted, Site } from './support.ts'
@@ -122,7 +123,7 @@ suite('SEC-19: a session', () => {
     const [id = ''] = site.book.sessionIds
     const elsewhere = new Site(Buffer.alloc(32, 7), undefined, site.clock)
     const asked = elsewhere.ask(elsewhere.handler(method), { url: 'https://app.test/', fields })
-    const row = site.book.records.get('application_session', id)
+    const row = site.book.records.get(applicationSession, id)
     assert.ok(row)
     setTimeout(() => elsewhere.book.records.changes([{ op: 'put', row }]), 20)
     assert.equal((await asked).head.status, 200)

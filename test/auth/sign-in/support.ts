@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { applicationSession } from '#contract/kinds/application.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { Exchange, Handler, Reply } from '#http/exchange.ts'
 import { bodyOf } from '#http/body.ts'
@@ -77,7 +78,7 @@ export class Book implements UserSessionStore {
   }
 
   get sessionIds(): string[] {
-    return [...this.records.all('application_session')].map(({ id }) => id)
+    return [...this.records.all(applicationSession)].map(({ id }) => id)
   }
 
   #put(id: string, parent: string): void {

@@ -379,7 +379,7 @@ suite('SEC-01: a path that can be understood in several ways', () => {
         id,
         parent: 'edge',
         version: 1,
-        body: { match, match_type: 'path_prefix' },
+        body: { match, match_type: 'path_prefix' as const },
         readable: true,
       }))
       const found = new Routes(rows).find('a.test', path, path)
