@@ -1,6 +1,7 @@
 import { openApi } from '#contract/openapi.ts'
 import { operations, isPaged, type Operation } from '#contract/operations.ts'
 import { singletons } from '#contract/singletons.ts'
+import { streams, type Stream } from '#contract/streams.ts'
 import { isList } from '#client/method.ts'
 
 interface Schema {
@@ -27,7 +28,10 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-type Content = Readonly<Record<'application/json', { readonly schema: Schema }>>
+interface Content {
+  readonly 'application/json': { readonly schema: Schema }
+  readonly 'text/event-stream'?: { readonly 'x-event-data': Readonly<Record<string, Schema>> }
+}
 
 const HEAD = `/** Typed client of the management API of Adit. */
 
@@ -44,6 +48,13 @@ export interface Page<Item> {
   readonly items: Item[]
   /** What to ask for next; absent on the last page. */
   readonly next?: PageRequest
+}
+
+export interface StreamOptions {
+  /** Ends the stream. */
+  readonly signal?: AbortSignal
+  /** Called with the number of messages that were not read in time. */
+  readonly dropped?: (count: number) => void
 }
 
 export interface ClientOptions {
@@ -90,8 +101,18 @@ export function clientTypes(): string {
     const schema = document.paths[path]?.['get']?.responses['200']?.content?.['application/json'].schema
     return `  /** ${summary} */\n  ${name}(): Promise<${schema ? typeOf(schema, 2) : 'unknown'}>`
   })
-  const client = `export interface Client {\n${[...collections, ...once].join('\n')}\n}\n`
+  const followed = `  readonly streams: {\n${Object.entries(streams).map(streamMethod).join('\n')}\n  }`
+  const client = `export interface Client {\n${[...collections, ...once, followed].join('\n')}\n}\n`
   return [HEAD, ...schemas, client].join('\n')
+}
+
+function streamMethod([name, { path, summary, event, filters }]: [string, Stream]): string {
+  const content = document.paths[path]?.['get']?.responses['200']?.content
+  const schema = content?.['text/event-stream']?.['x-event-data'][event]
+  if (!schema) throw new Error(`the OpenAPI document has no ${path}`)
+  const given = Object.keys(filters).map(filter => `readonly ${filter}?: string`)
+  const args = `filters?: { ${given.join('; ')} }, options?: StreamOptions`
+  return `    /** ${summary} */\n    ${name}(${args}): AsyncGenerator<${typeOf(schema, 2)}, void>`
 }
 
 function methods(operation: Operation): string[] {

@@ -1,8 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { SettingError } from '#base/setting-values.ts'
-import { settings } from '#base/settings.ts'
 import type { Given } from '#cli/body.ts'
 import { call, callSingleton, type CallOptions } from '#cli/call.ts'
+import { addConnectionOptions } from '#cli/connection-options.ts'
 import { collectionDoc, exampleOf, paramDoc } from '#cli/example.ts'
 import { optionsOf } from '#cli/field-options.ts'
 import { dashed, flagsOf, type Flag } from '#cli/flags.ts'
@@ -24,15 +23,6 @@ Examples:
   $ adit api ip-policies list --output table
   $ adit api ip-policies delete ipp_2abcDEFghiJKLmnoPQRstuVWXyz
 `
-
-function address(text: string): string {
-  try {
-    return settings.api_url.read(text)
-  } catch (error) {
-    if (!(error instanceof SettingError)) throw error
-    throw new InvalidArgumentError(`It must be ${error.message}.`)
-  }
-}
 
 function count(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
@@ -76,12 +66,9 @@ function addOperation(group: Command, operation: Operation): void {
 
 /** `adit api`: one command for each operation of the management API. */
 export function apiCommand(): Command {
-  const api = new Command('api')
-    .description('Call the management API.')
+  const api = addConnectionOptions(new Command('api').description('Call the management API.'))
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .option('--url <url>', 'URL of the API; default ADIT_API_URL, or this machine.', address)
-    .option('--key-file <file>', 'File with the API key.')
     .addOption(new Option('-o, --output <format>', 'Output format.').choices(formats))
     .option('-q, --quiet', 'Print only ids.')
     .addHelpText('after', AFTER_HELP)

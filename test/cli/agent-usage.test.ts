@@ -38,7 +38,7 @@ suite('the help of', () => {
   test('adit lists all commands', async () => {
     const { stdout, code } = await runAdit(['--help'])
     assert.equal(code, 0)
-    for (const name of [...commands.keys(), 'serve', 'api'])
+    for (const name of [...commands.keys(), 'serve', 'api', 'requests'])
       assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
   })
 })

@@ -107,12 +107,12 @@ suite('the npm package of the agent', () => {
       join(project, 'program.ts'),
       `import { forward, type Tunnel } from 'adit'
 import { createClient, ApiError, type Client } from 'adit/client'
-import { Folder } from '../support/folder.ts'
 
 const client: Client = createClient({ url: 'http://127.0.0.1:4600', token: 'x' })
 export async function program(): Promise<string> {
   const tunnel: Tunnel = await forward({ forwardTo: 3000 })
   for await (const policy of client.ip_policies.all()) console.log(policy.description)
+  for await (const request of client.streams.requests({ host: 'a.test' })) console.log(request.status + 1)
   const created = await client.ip_policies.create({ description: 'office' })
   // @ts-expect-error An id is a text.
   await client.ip_policies.get(1)

@@ -1,0 +1,40 @@
+import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
+import { CommandError, exitCodes } from '#cli/failure.ts'
+import { printableJson } from '#cli/printable.ts'
+import { explanation, requestLine } from '#cli/requests/request-text.ts'
+import { createClient } from '#client/client.ts'
+import { streams } from '#contract/streams.ts'
+
+export interface TailOptions extends ConnectionOptions {
+  readonly output: 'text' | 'json'
+  readonly [filter: string]: unknown
+}
+
+function clientFor(options: ConnectionOptions) {
+  const { url, token } = findConnection(options, process.env)
+  return createClient({ url, token: token.reveal() })
+}
+
+const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Prints requests until the server ends the stream or the user interrupts. */
+export async function tail(options: TailOptions): Promise<void> {
+  process.once('SIGINT', () => process.exit(exitCodes.interrupted))
+  const given = Object.keys(streams.requests.filters).map(name => [name, options[camel(name)]])
+  const filters = Object.fromEntries(given.filter(([, value]) => typeof value === 'string'))
+  const dropped = (count: number): void => {
+    process.stderr.write(`adit: ${count} requests are missing: they were not read in time.\n`)
+  }
+  for await (const request of clientFor(options).streams.requests(filters, { dropped })) {
+    const text = options.output === 'json' ? printableJson(JSON.stringify(request)) : requestLine(request)
+    process.stdout.write(`${text}\n`)
+  }
+  throw new CommandError(
+    'The server has ended the stream: it stops, or the API key was revoked.',
+    exitCodes.unavailable,
+  )
+}
+
+export async function why(id: string, options: ConnectionOptions): Promise<void> {
+  process.stdout.write(explanation(await clientFor(options).requests.get(id)))
+}

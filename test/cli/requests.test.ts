@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, suite, test } from 'node:test'
+import { World } from '../e2e/edges/world.ts'
+import { secretText } from '../support/secrets.ts'
+import { runAdit, spawnAdit } from '../support/server.ts'
+import { until } from '../support/until.ts'
+
+suite('adit requests', () => {
+  let world: World
+  let environment: Record<string, string>
+
+  before(async () => {
+    world = await World.start()
+    environment = { ADIT_API_URL: world.server.api.url, ADIT_DATA_DIR: world.server.dataDir }
+    const edge = await world.edge(['a.example.test', 'b.example.test'])
+    await world.route(edge, '/', await world.static((_, response) => response.end('fine')))
+    await world.route(edge, '/hooks', await world.static((_, response) => response.end()), {
+      webhook_verification: { provider: 'github', secret: secretText('webhook') },
+    })
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  test('why names the module that rejected a request, and what to do', async () => {
+    const { requestId } = await world.ask('a.example.test/hooks', { method: 'POST' })
+    const { code, stdout } = await runAdit(['requests', 'why', requestId], environment)
+    assert.equal(code, 0)
+    assert.match(stdout, new RegExp(`^${requestId}  \\d{4}-\\d\\d-\\d\\dT`))
+    assert.match(stdout, /^POST https:\/\/a\.example\.test\/hooks$/m)
+    assert.match(stdout, /^403 {2}ERR_ADIT_\d+ {2}[\d.]+ ms$/m)
+    assert.match(stdout, /^ {2}module {4}webhook_verification: answered$/m)
+    assert.match(stdout, /^It failed at: client\. The client has to send another request/m)
+  })
+
+  test('why says that a request did not fail', async () => {
+    const { requestId } = await world.ask('a.example.test/fine')
+    const { stdout } = await runAdit(['requests', 'why', requestId], environment)
+    assert.match(stdout, /^ {2}response {2}200, 4 bytes, complete$/m)
+    assert.match(stdout, /^It did not fail\.$/m)
+  })
+
+  test('why fails with 3 for a request that is not kept', async () => {
+    const { code, stderr } = await runAdit(['requests', 'why', `rq_${'0'.repeat(27)}`], environment)
+    assert.equal(code, 3)
+    assert.match(stderr, /^adit: /)
+  })
+
+  test('tail prints the requests that pass its filters, until it is interrupted', async () => {
+    const tail = spawnAdit(['requests', 'tail', '--host', 'b.example.test'], environment)
+    let text = ''
+    tail.stdout?.setEncoding('utf8').on('data', (more: string) => (text += more))
+    // The first requests may come before the stream is open.
+    await until(async () => {
+      await world.ask('a.example.test/other')
+      await world.ask('b.example.test/wanted')
+      return text !== ''
+    })
+    assert.match(
+      text,
+      /^\d\d:\d\d:\d\d {2}200 {2}GET {3}b\.example\.test\/wanted {2}[\d.]+ ms {2}127\.0\.0\.1$/m,
+    )
+    assert.doesNotMatch(text, /a\.example\.test/)
+    const closed = once(tail, 'close')
+    tail.kill('SIGINT')
+    await closed
+    assert.equal(tail.exitCode, 130)
+  })
+
+  test('tail names the values that a filter allows', async () => {
+    const { code, stderr } = await runAdit(['requests', 'tail', '--status', 'bad'], environment)
+    assert.equal(code, 1)
+    assert.match(stderr, /"status": "bad" is not allowed\. Allowed: 404 or 5xx\./)
+  })
+})
