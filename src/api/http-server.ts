@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { Server, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import router, { type HTTPMethod } from 'find-my-way'
@@ -13,6 +13,8 @@ const REQUEST_TIMEOUT_MS = 60_000
 const HEADERS_TIMEOUT_MS = 20_000
 const KEEP_ALIVE_MS = 72_000
 const SWEEP_MS = 50
+/** How long a closing server waits for the first request of a connection. */
+const FIRST_REQUEST_MS = 1000
 const MAX_URL = 8192
 
 /** One HTTP request. */
@@ -30,12 +32,35 @@ export type RouteHandler = (httpCall: HttpCall) => Promise<void> | void
 
 const NO_PARAMS = {}
 
+/** For Node a connection without a request is idle, so that a closing server would lose a request on its way. */
+class WaitingServer extends Server {
+  readonly #fresh = new Set<Socket>()
+
+  constructor(options: ServerOptions) {
+    super(options)
+    this.on('connection', (socket: Socket) => {
+      this.#fresh.add(socket)
+      socket.once('close', () => this.#fresh.delete(socket))
+    })
+    this.on('request', ({ socket }) => this.#fresh.delete(socket))
+  }
+
+  /** Also called by `close`. */
+  override closeIdleConnections(): void {
+    if (this.#fresh.size === 0) super.closeIdleConnections()
+  }
+
+  stopWaiting(): void {
+    this.#fresh.clear()
+  }
+}
+
 /**
  * Routes requests to handlers. Built on node:http: of a framework only the router would be used, and its other layers
  * take a third of the time of a request (docs/decisions.md has the figures).
  */
 export class HttpServer {
-  readonly #server: Server
+  readonly #server: WaitingServer
   readonly #refuse: (error: unknown, httpCall: HttpCall) => void
   readonly #answered: Answered
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
@@ -45,7 +70,7 @@ export class HttpServer {
   constructor(refuse: (error: unknown, httpCall: HttpCall) => void, answered: Answered = () => undefined) {
     this.#refuse = refuse
     this.#answered = answered
-    this.#server = createServer({
+    this.#server = new WaitingServer({
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -78,8 +103,10 @@ export class HttpServer {
     this.#server.close()
     // The response to an earlier request does not close the connection.
     const sweep = setInterval(() => this.#server.closeIdleConnections(), SWEEP_MS)
+    const patience = setTimeout(() => this.#server.stopWaiting(), FIRST_REQUEST_MS)
     await closed
     clearInterval(sweep)
+    clearTimeout(patience)
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
