@@ -1,5 +1,6 @@
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
+import { Batch } from '#events/batch.ts'
 import { waitAfter, type DeliveryTimings } from '#events/backoff.ts'
 import { Notifier } from '#events/notifier.ts'
 import { unknownHealth, type Health } from '#events/cursor.ts'
@@ -145,25 +146,33 @@ export class Sender {
     for (let left = await this.#whenDue(events, attempt); left.length > 0;) {
       const failure = await this.#attempt(left, attempt)
       if (failure === undefined) return
+      if (failure === 'too large') return this.#halves(left, attempt)
       left = left.filter(({ id }) => !failure.taken.has(id))
-      if (failure.permanent && left.length > 1 && attempt.splits-- > 0) {
-        const half = left.length >> 1
-        await this.#piece(left.slice(0, half), attempt)
-        return this.#piece(left.slice(half), attempt)
-      }
+      if (failure.permanent && left.length > 1 && attempt.splits-- > 0) return this.#halves(left, attempt)
       await this.#failed(failure)
       if (failure.permanent) return this.#giveUp(left, failure.message, attempt)
       left = await this.#whenDue(left, attempt)
     }
   }
 
+  async #halves(events: readonly OutgoingEvent[], attempt: SendAttempt): Promise<void> {
+    const half = events.length >> 1
+    await this.#piece(events.slice(0, half), attempt)
+    await this.#piece(events.slice(half), attempt)
+  }
+
   /** Undefined when all went well. */
-  async #attempt(events: readonly OutgoingEvent[], attempt: SendAttempt): Promise<DeliveryError | undefined> {
+  async #attempt(
+    events: readonly OutgoingEvent[],
+    attempt: SendAttempt,
+  ): Promise<DeliveryError | 'too large' | undefined> {
     if (this.#closing) throw new DeliveryClosed()
     const { semaphore, metrics } = this.#options
     let allowed: readonly OutgoingEvent[] = []
     try {
       const destination = await this.#open()
+      // The destination may have changed since the batch was made.
+      if (!fits(events, destination)) return 'too large'
       await semaphore.run(async () => {
         if (!attempt.isValid()) throw new LeaseLost()
         allowed = await this.#options.allowed(events)
@@ -267,4 +276,9 @@ export class Sender {
     this.#destination = undefined
     this.#outdated = false
   }
+}
+
+function fits(events: readonly OutgoingEvent[], destination: Destination): boolean {
+  const batch = new Batch(destination)
+  return events.every(event => batch.add(event))
 }

@@ -109,6 +109,27 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     )
   })
 
+  test('retries a batch in parts when the destination takes less now', async () => {
+    await using large = await Receiver.start()
+    await using small = await Receiver.start()
+    await using events = await world()
+    large.answer = () => ({ status: 429, retryAfter: 3600 })
+    const takes = (url: string) => ({ maxEvents: url === small.url ? 3 : 10, maxBytes: 1_000_000 })
+    const build = ({ webhook }: StoredTarget) => posting(webhook?.url ?? '', takes(webhook?.url ?? ''))
+    const engine = await events.engine({ build })
+    const destination = await events.destination(large.url)
+    await events.subscription([CREATED], [destination])
+    await events.happen(CREATED, 10)
+    await until(async () => typeof (await engine.deliveries())[0]?.next_try_at === 'string')
+    await events.redirect(destination, small.url)
+    await small.until(() => small.events.length >= 10)
+    assert.deepEqual(small.numbers, upTo(10))
+    assert.deepEqual(
+      small.batches.filter(({ length }) => length > 3),
+      [],
+    )
+  })
+
   test('puts aside only what is refused for good, and sends it again when told', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
