@@ -4,6 +4,7 @@ import { call, callSingleton, type CallOptions } from '#cli/call.ts'
 import { addConnectionOptions } from '#cli/connection-options.ts'
 import { collectionDoc, exampleOf, paramDoc } from '#cli/example.ts'
 import { optionsOf } from '#cli/field-options.ts'
+import { filterOptions } from '#cli/filters.ts'
 import { dashed, flagsOf, type Flag } from '#cli/flags.ts'
 import { formats } from '#cli/output.ts'
 import { isList } from '#client/method.ts'
@@ -55,8 +56,7 @@ function addOperation(group: Command, operation: Operation): void {
       '--filter <expression>',
       'Only resources for which this CEL expression is true, such as obj.description == "shop".',
     )
-    for (const [name, { doc, moment }] of Object.entries(operation.kind.filters ?? {}))
-      command.option(`--${dashed(name)} <${moment ? 'moment' : 'text'}>`, doc)
+    for (const option of filterOptions(operation.kind.filters ?? {})) command.addOption(option)
   }
   command.addHelpText('after', `\nExample:\n  $ ${exampleOf(operation)}`)
   command.action(() =>

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import { bodyOf, type Given } from '#cli/body.ts'
 import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
 import { DeclinedError, exitCodes } from '#cli/failure.ts'
+import { filtersIn } from '#cli/filters.ts'
 import { flagsOf } from '#cli/flags.ts'
 import { columnsOf, outputOf, type OutputOptions } from '#cli/output.ts'
 import { printable } from '#cli/printable.ts'
@@ -70,16 +71,6 @@ async function collect(
   return items
 }
 
-/** The list filters. */
-function filtersIn({ kind }: Operation, options: CallOptions): Record<string, string> {
-  const given = new Map<string, unknown>(Object.entries(options))
-  const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-  const found = Object.keys(kind.filters ?? {}).map(name => [name, given.get(camel(name))] as const)
-  return Object.fromEntries(
-    found.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
-  )
-}
-
 /** Runs one operation and prints the response. */
 export async function call(
   operation: Operation,
@@ -93,7 +84,7 @@ export async function call(
   if (operation.method === 'DELETE' && !options.yes)
     await confirm(`${operation.summary} ${ids.join(' ')}: sure?`)
   const answer = isList(operation)
-    ? await collect(method, ids, options, filtersIn(operation, options))
+    ? await collect(method, ids, options, filtersIn(operation.kind.filters ?? {}, options))
     : await method(...ids, body)
   const { key, shape } = operation.kind
   print(outputOf(answer, columnsOf(key, shape), options))

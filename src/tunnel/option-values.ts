@@ -1,3 +1,4 @@
+import { camelCase } from '#base/camel-case.ts'
 import type { OptionKey, tunnelOptions } from '#tunnel/tunnel-options.ts'
 import type { MainPart, TunnelOption } from '#tunnel/tunnel-option.ts'
 
@@ -32,13 +33,11 @@ export type OptionValues = Simple & {
   readonly [Group in GroupOf<OptionKey> as Camel<Group>]?: GroupValue<Group> | undefined
 }
 
-const camel = (key: string): string => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-
 /** Where the value of an option is in `OptionValues`. */
 export function propertyOf(key: string): readonly [name: string, part?: string] {
   const [name = '', part] = key.split('.')
-  if (part !== undefined) return [camel(name), camel(part)]
-  return [Object.hasOwn(renamed, name) ? renamed[name as keyof typeof renamed] : camel(name)]
+  if (part !== undefined) return [camelCase(name), camelCase(part)]
+  return [Object.hasOwn(renamed, name) ? renamed[name as keyof typeof renamed] : camelCase(name)]
 }
 
 export function valueOf(options: object, key: string): unknown {

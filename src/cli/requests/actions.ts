@@ -1,5 +1,6 @@
 import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
 import { CommandError, exitCodes } from '#cli/failure.ts'
+import { filtersIn } from '#cli/filters.ts'
 import { printableJson } from '#cli/printable.ts'
 import { explanation, requestLine } from '#cli/requests/request-text.ts'
 import { createClient } from '#client/client.ts'
@@ -7,7 +8,6 @@ import { streams } from '#contract/streams.ts'
 
 export interface TailOptions extends ConnectionOptions {
   readonly output: 'text' | 'json'
-  readonly [filter: string]: unknown
 }
 
 function clientFor(options: ConnectionOptions) {
@@ -15,13 +15,10 @@ function clientFor(options: ConnectionOptions) {
   return createClient({ url, token: token.reveal() })
 }
 
-const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-
 /** Prints requests until the server ends the stream or the user interrupts. */
 export async function tail(options: TailOptions): Promise<void> {
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
-  const given = Object.keys(streams.requests.filters).map(name => [name, options[camel(name)]])
-  const filters = Object.fromEntries(given.filter(([, value]) => typeof value === 'string'))
+  const filters = filtersIn(streams.requests.filters, options)
   const dropped = (count: number): void => {
     process.stderr.write(`adit: ${count} requests are missing: they were not read in time.\n`)
   }

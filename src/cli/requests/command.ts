@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { addConnectionOptions } from '#cli/connection-options.ts'
-import { dashed } from '#cli/flags.ts'
+import { filterOptions } from '#cli/filters.ts'
 import type { ConnectionOptions } from '#cli/connection.ts'
 import type { TailOptions } from '#cli/requests/actions.ts'
 import { streams } from '#contract/streams.ts'
@@ -11,8 +11,7 @@ export function requestsCommand(): Command {
   const tail = addConnectionOptions(
     group.command('tail').description('Print requests as they end, until it is interrupted.'),
   ).addOption(new Option('-o, --output <format>', 'Output format.').choices(['text', 'json']).default('text'))
-  for (const [name, { doc }] of Object.entries(streams.requests.filters))
-    tail.option(`--${dashed(name)} <text>`, doc)
+  for (const option of filterOptions(streams.requests.filters)) tail.addOption(option)
   tail
     .addHelpText('after', '\nExample:\n  $ adit requests tail --host shop.example.com --failed any')
     .action(async () => (await import('#cli/requests/actions.ts')).tail(tail.opts<TailOptions>()))
