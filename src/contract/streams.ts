@@ -1,4 +1,5 @@
 import type { Filter } from '#contract/kind.ts'
+import { kinds } from '#contract/kinds/index.ts'
 import { request } from '#contract/kinds/request.ts'
 import { integer, line, object, oneOf, type TSchema } from '#contract/schema.ts'
 import { readSchema } from '#contract/shape-schema.ts'
@@ -22,6 +23,10 @@ export const DROPPED = { event: 'dropped', data: object({ count: integer(1, Numb
 // A stream begins now.
 const { since: _, ...requestFilters } = request.filters ?? {}
 
+const storedKinds = Object.values(kinds).flatMap(({ live, key, name }) =>
+  live || key !== 'id' ? [] : [name],
+)
+
 export const streams = {
   requests: {
     path: '/requests/stream',
@@ -35,6 +40,11 @@ export const streams = {
     summary: 'Changed resources as they are committed by any server, as server-sent events.',
     event: 'change',
     data: object({ kind: line(), id: line(), change: oneOf(...changeKinds) }),
-    filters: { kind: { doc: 'Only changes of this kind, such as ip_policy.' } },
+    filters: {
+      kind: {
+        doc: 'Only changes of this kind, such as ip_policy.',
+        values: { pattern: storedKinds.join('|'), example: storedKinds.join(', ') },
+      },
+    },
   },
 } as const satisfies Record<string, Stream>

@@ -162,6 +162,13 @@ suite('GET /changes/stream', () => {
     assert.deepEqual(byKind, expected)
   })
 
+  test('names the kinds that it knows', async () => {
+    await using server = await startServer()
+    const { status, msg } = await refused(server.api, '/changes/stream?kind=ip_polices')
+    assert.equal(status, 400)
+    assert.match(msg, /"kind": "ip_polices" is not allowed\. Allowed: .*\bip_policy\b/)
+  })
+
   test('reports changes by another server on the same database', async context => {
     const postgres = await startPostgres()
     context.after(() => postgres.stop())
