@@ -1,6 +1,7 @@
+import type { IncomingMessage } from 'node:http'
 import { Access } from '#api/access.ts'
 import { preflight, refuse, sendNothing, sendText } from '#api/answer.ts'
-import type { Call, Deps } from '#api/call.ts'
+import type { Call, Deps, Principal } from '#api/call.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
 import { FirstPages } from '#api/first-pages.ts'
 import { HttpServer, type Answered, type HttpCall, type RouteHandler } from '#api/http-server.ts'
@@ -32,13 +33,13 @@ export function createApi(options: ApiOptions): HttpServer {
   server.on('OPTIONS', '*', preflight)
 
   const watch = new ChangeWatch(options.store)
-  const admit = admission(options, watch)
+  const { identify, admit } = admission(options, watch)
   const firstPages = watch.keeps(new FirstPages())
   for (const operation of operations) {
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
     server.on(operation.method, path, operationRoute(operation, admit, firstPages))
   }
-  addStreams(server, { store: options.store, log: options.log, admit })
+  addStreams(server, { store: options.store, log: options.log, identify, admit })
   for (const [name, answer] of Object.entries({ root, self })) {
     server.on('GET', singletons[name as keyof typeof singletons].path, async httpCall => {
       if (name === 'root' && isBrowser(httpCall))
@@ -51,23 +52,34 @@ export function createApi(options: ApiOptions): HttpServer {
 
 type Admit = (httpCall: HttpCall) => Promise<Call>
 
-/** Admits a request: authentication, address, rate limit and version. */
-function admission(options: ApiOptions, watch: ChangeWatch): Admit {
+interface Admission {
+  /** Authentication and address. */
+  readonly identify: (httpCall: HttpCall) => Promise<Principal>
+  /** Also rate limit and version. */
+  readonly admit: Admit
+}
+
+function admission(options: ApiOptions, watch: ChangeWatch): Admission {
   const { store, live, sealer, info, now, publicUrl, log } = options
   const access = watch.keeps(new Access(store, log))
   const limit = new ApiRateLimit(options.rateLimit, now)
-  return async ({ request }) => {
-    const { headers, socket } = request
-    checkMessage(request)
+  const identify = async ({ request }: HttpCall): Promise<Principal> => {
     await watch.catchUp()
-    const ip = plainAddress(socket.remoteAddress ?? '')
-    const principal = await access.admit(headers.authorization, ip)
-    limit.count(principal.keyId)
-    checkVersion(headers)
-    const base = publicUrl ?? `http://${headers.host ?? 'localhost'}`
-    return { store, live, sealer, info, now, principal, ip, base }
+    return access.admit(request.headers.authorization, addressOf(request))
   }
+  const admit: Admit = async httpCall => {
+    const { request } = httpCall
+    checkMessage(request)
+    const principal = await identify(httpCall)
+    limit.count(principal.keyId)
+    checkVersion(request.headers)
+    const base = publicUrl ?? `http://${request.headers.host ?? 'localhost'}`
+    return { store, live, sealer, info, now, principal, ip: addressOf(request), base }
+  }
+  return { identify, admit }
 }
+
+const addressOf = ({ socket }: IncomingMessage): string => plainAddress(socket.remoteAddress ?? '')
 
 /** A person who opens the URL gets a page. */
 const isBrowser = ({ request }: HttpCall): boolean => request.headers.accept?.includes('text/html') === true

@@ -108,6 +108,14 @@ suite('GET /requests/stream', () => {
     }
   })
 
+  test('stays open when its key has used up its calls', async () => {
+    await using server = await startServer({ rate_limit: '1' })
+    const reader = await opened(server.api, '/requests/stream')
+    assert.match((await refused(server.api, '/self')).msg, /may make 1 requests in 60 seconds/)
+    assert.match(await textUntil(reader, text => text !== ''), /^: heartbeat$/m)
+    await reader.cancel()
+  })
+
   test('ends within seconds after its key was deleted', async () => {
     await using server = await startServer()
     const member = await newMember(server.api)

@@ -15,6 +15,8 @@ import type { RowChange, Store } from '#store/store.ts'
 export interface StreamsOptions {
   readonly store: Store
   readonly log: Log
+  /** Rejects when the key of a request is no longer valid. */
+  readonly identify: (httpCall: HttpCall) => Promise<unknown>
   readonly admit: (httpCall: HttpCall) => Promise<Call>
 }
 
@@ -27,9 +29,9 @@ const changeOf: Readonly<Record<RowChange['op'], (typeof changeKinds)[number]>> 
 }
 
 /** The streams of the API. */
-export function addStreams(server: HttpServer, { store, log, admit }: StreamsOptions): void {
+export function addStreams(server: HttpServer, { store, log, identify, admit }: StreamsOptions): void {
   const changes = new ChangeFeed(store, log)
-  const open = new OpenStreams(admit, server.closing)
+  const open = new OpenStreams(identify, server.closing)
 
   const requestFeed = async (call: Call, filters: Filters): Promise<Feed> => {
     requireAccess(request, call)

@@ -13,13 +13,13 @@ export type Feed = (stream: EventStream) => () => void
 
 /** The open streams of a server: each costs memory and work for every message. */
 export class OpenStreams {
-  readonly #admit: (httpCall: HttpCall) => Promise<Call>
+  readonly #identify: (httpCall: HttpCall) => Promise<unknown>
   readonly #closing: AbortSignal
   readonly #perKey = new Map<string, number>()
   #count = 0
 
-  constructor(admit: (httpCall: HttpCall) => Promise<Call>, closing: AbortSignal) {
-    this.#admit = admit
+  constructor(identify: (httpCall: HttpCall) => Promise<unknown>, closing: AbortSignal) {
+    this.#identify = identify
     this.#closing = closing
   }
 
@@ -31,7 +31,7 @@ export class OpenStreams {
     const stop = feed(stream)
     const heartbeat = setInterval(() => {
       // The key may have been deleted, or its owner deactivated.
-      this.#admit(httpCall).then(
+      this.#identify(httpCall).then(
         () => stream.comment('heartbeat'),
         () => stream.end(),
       )
