@@ -210,7 +210,7 @@ suite('the module for webhooks', () => {
 
   test('is not built for a sender that is unknown or a secret that cannot be used', () => {
     for (const [provider, secret, reason] of [
-      ['nobody', 'x', `"nobody" is not a supported sender. Supported: ${Object.keys(senders).join(', ')}`],
+      ['unknown', 'x', `"unknown" is not a supported sender. Supported: ${Object.keys(senders).join(', ')}`],
       [
         'toString',
         'x',

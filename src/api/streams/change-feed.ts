@@ -8,7 +8,7 @@ const PAGE = 500
 
 export type ChangeListener = (change: RowChange) => void
 
-/** Follows the changes of the store, by any server, while somebody listens. */
+/** Follows the changes of the store, by any server, while there are listeners. */
 export class ChangeFeed {
   readonly #store: Store
   readonly #log: Log

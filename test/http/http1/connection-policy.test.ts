@@ -113,7 +113,7 @@ suite('after a response', () => {
     ['a body without length, last request', [body, false, last, limits], 'close'],
     ['a short rest', [sized(10), false, open, limits], 'discard'],
     ['a long rest', [sized(11), false, open, limits], 'close'],
-    ['a body that nobody has read yet', [body, true, open, limits], 'discard'],
+    ['an unread body', [body, true, open, limits], 'discard'],
     ['too much of an unwanted body', [{ ...body, unwanted: true }, true, open, limits], 'close'],
     ['an unwanted body', [{ ...body, unwanted: true }, false, open, limits], 'discard'],
   ]
