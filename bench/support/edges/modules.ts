@@ -1,3 +1,4 @@
+import { secretText } from '../../../test/support/secrets.ts'
 import { OpenId, Surfer } from '../../../test/auth/oidc/openid.ts'
 import type { Row } from '../row.ts'
 import { compareRates, type Rated } from './rated.ts'
@@ -58,7 +59,7 @@ export async function* modules(site: Site): AsyncGenerator<Row> {
   const { world, group } = site
   const door = site.door(HOST)
   await using provider = await OpenId.start(`https://idp.${DOMAIN}:${door.port}/oauth2/callback`)
-  const oidc = { issuer: provider.issuer, client_id: 'adit', client_secret: 'a-client-secret' }
+  const oidc = { issuer: provider.issuer, client_id: 'adit', client_secret: secretText('openid client') }
   const [one, many] = [await policy(site, 1), await policy(site, RULES)]
   const routes = {
     bare: {},
