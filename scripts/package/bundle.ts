@@ -40,7 +40,7 @@ const common = {
 } satisfies BuildOptions
 
 /** Bundled CommonJS packages call require() for Node modules, and look for their own folder. */
-const forCommonJs = [
+export const forCommonJs = [
   "import { createRequire as makeRequire } from 'node:module'",
   "import { fileURLToPath as toPath } from 'node:url'",
   'const require = makeRequire(import.meta.url)',

@@ -8,6 +8,7 @@ import { clientTypes } from './client-types.ts'
 interface Metadata {
   readonly version: string
   readonly license: string
+  readonly dependencies: Readonly<Record<string, string>>
   readonly optionalDependencies: Readonly<Record<string, string>>
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Where `scripts/build-test-program.ts` puts the launcher of the bundled program. */
+/** Where `scripts/test/build-program.ts` puts the launcher of the bundled program. */
 export const BUILT = 'node_modules/.cache/test-program/bin/adit'
 
 /**
