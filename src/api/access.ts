@@ -15,6 +15,9 @@ const TOKEN = /^[\x21-\x7e]{1,512}$/
 /** Whether a request from this address is allowed, and if not, whether it is rejected or only logged. */
 type AddressVerdict = 'allowed' | 'refused' | 'warned'
 
+/** API keys, and browsers; the types of IP restrictions. */
+type RestrictedUse = 'api' | 'dashboard'
+
 /** Kinds that determine the owner of a token, and the allowed addresses. */
 const PRINCIPAL_KINDS = ['api_key', 'user', 'bot_user', 'service_user']
 const ADDRESS_KINDS = ['ip_restriction', 'ip_policy', 'ip_policy_rule']
@@ -24,7 +27,7 @@ export class Access implements RowCache {
   readonly #store: Store
   readonly #log: Log
   readonly #principals = new Map<string, Principal>()
-  #addresses: ((ip: string) => AddressVerdict) | undefined
+  readonly #addresses = new Map<RestrictedUse, (ip: string) => AddressVerdict>()
   #generation = 0
 
   constructor(store: Store, log: Log) {
@@ -35,19 +38,22 @@ export class Access implements RowCache {
   invalidate(kind: string | undefined): void {
     if (kind === undefined || PRINCIPAL_KINDS.includes(kind)) this.#principals.clear()
     else if (!ADDRESS_KINDS.includes(kind)) return
-    this.#addresses = undefined
+    this.#addresses.clear()
     this.#generation++
   }
 
   /** The caller of an Authorization header, allowed from `ip`. */
   async admit(header: string | undefined, ip: string): Promise<Principal> {
     const principal = this.#principals.get(header ?? '') ?? (await this.#recognise(header))
-    const verdict = (this.#addresses ?? (await this.#loadAddresses()))(ip)
-    if (verdict === 'refused') fail('ip_not_allowed', { ip })
-    if (verdict === 'warned') {
-      this.#log.warn({ ip, key: principal.keyId }, 'call from an address that no rule allows')
-    }
+    await this.requireAddress('api', ip)
     return principal
+  }
+
+  /** Rejects a client whose address an enforced restriction does not allow. */
+  async requireAddress(use: RestrictedUse, ip: string): Promise<void> {
+    const verdict = (this.#addresses.get(use) ?? (await this.#loadAddresses(use)))(ip)
+    if (verdict === 'refused') fail(use === 'api' ? 'ip_not_allowed' : 'dashboard_ip_not_allowed', { ip })
+    if (verdict === 'warned') this.#log.warn({ ip, use }, 'call from an address that no rule allows')
   }
 
   async #recognise(header: string | undefined): Promise<Principal> {
@@ -75,16 +81,16 @@ export class Access implements RowCache {
     return fail(credential ? 'authtoken_given' : 'unknown_token')
   }
 
-  async #loadAddresses(): Promise<(ip: string) => AddressVerdict> {
+  async #loadAddresses(use: RestrictedUse): Promise<(ip: string) => AddressVerdict> {
     const generation = this.#generation
-    const verdictOn = await this.#readAddresses()
-    if (generation === this.#generation) this.#addresses = verdictOn
+    const verdictOn = await this.#readAddresses(use)
+    if (generation === this.#generation) this.#addresses.set(use, verdictOn)
     return verdictOn
   }
 
-  async #readAddresses(): Promise<(ip: string) => AddressVerdict> {
+  async #readAddresses(use: RestrictedUse): Promise<(ip: string) => AddressVerdict> {
     const reader = { store: this.#store }
-    const restriction = await restrictionOn('api', reader)
+    const restriction = await restrictionOn(use, reader)
     if (!restriction) return () => 'allowed'
     const allows = await filterFor(restriction, reader)
     const otherwise = restriction.enforced ? 'refused' : 'warned'

@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeaders } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { HttpCall, RouteHandler } from '#api/http-server.ts'
 import { problemBody, problemOf } from '#api/problems.ts'
 import { wantsBodyInsteadOf204 } from '#api/quirks.ts'
@@ -8,13 +8,26 @@ import type { Log } from '#base/log.ts'
 /** How long a browser may cache the response to a preflight. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600
 
+/** Of the responses that sign browsers in and out: no page may embed, run or read them. */
+const dashboardHead: OutgoingHttpHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+const isDashboard = ({ url = '' }: IncomingMessage): boolean => /^\/dashboard(?:[/?]|$)/.test(url)
+
 /**
- * Headers of every response. Pages of other origins may read it: they use their own token, and as there are no cookies,
- * the browser adds no credential.
+ * Headers of every response. Pages of other origins may read it with their own token, but not with the cookie of a
+ * session: browsers would need access-control-allow-credentials for that.
  */
 function headOf({ request, operationId }: HttpCall): OutgoingHttpHeaders {
   const { origin, 'ngrok-version': ngrok } = request.headers
   const head: OutgoingHttpHeaders = { 'adit-operation-id': operationId, 'cache-control': 'no-store' }
+  if (isDashboard(request)) return { ...head, ...dashboardHead }
   if (ngrok !== undefined) head['ngrok-operation-id'] = operationId
   if (origin !== undefined) {
     head['access-control-allow-origin'] = origin
@@ -34,6 +47,10 @@ export const streamHead = (httpCall: HttpCall): OutgoingHttpHeaders => ({
 
 /** Responds to CORS preflights. */
 export const preflight: RouteHandler = ({ request, response }) => {
+  if (isDashboard(request)) {
+    response.writeHead(204, dashboardHead).end()
+    return
+  }
   const { origin = '*', 'access-control-request-headers': wanted } = request.headers
   response.writeHead(204, {
     'access-control-allow-origin': origin,

@@ -1,28 +1,21 @@
-import type { IncomingMessage } from 'node:http'
-import { Access } from '#api/access.ts'
+import { ApiAdmission, type ApiAdmissionOptions } from '#api/api-admission.ts'
 import { preflight, refuse, sendNothing, sendText } from '#api/answer.ts'
-import type { Call, Deps, Principal } from '#api/call.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
+import { addDashboard } from '#api/dashboard/routes.ts'
 import { FirstPages } from '#api/first-pages.ts'
 import { HttpServer, type Answered, type HttpCall, type RouteHandler } from '#api/http-server.ts'
 import type { Arguments } from '#api/arguments.ts'
 import { operate } from '#api/operate.ts'
 import { addPublicPages, type PublicPages } from '#api/pages.ts'
-import { ApiRateLimit } from '#api/rate-limit.ts'
 import { requireAccess } from '#api/records.ts'
 import { alwaysShowsTheSame } from '#api/showing.ts'
-import { checkMessage, checkVersion, readBody, readParameters } from '#api/request.ts'
+import { readBody, readParameters } from '#api/request.ts'
 import { root, self } from '#api/singletons.ts'
 import { addStreams } from '#api/streams/index.ts'
-import { plainAddress } from '#base/addresses.ts'
-import type { Log } from '#base/log.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { singletons } from '#contract/singletons.ts'
 
-export interface ApiOptions extends Deps, PublicPages {
-  readonly log: Log
-  /** Requests per minute and key; 0 for no limit. */
-  readonly rateLimit: number
+export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly answered?: Answered
 }
 
@@ -33,65 +26,35 @@ export function createApi(options: ApiOptions): HttpServer {
   server.on('OPTIONS', '*', preflight)
 
   const watch = new ChangeWatch(options.store)
-  const { identify, admit } = admission(options, watch)
+  const admission = new ApiAdmission(options, watch)
   const firstPages = watch.keeps(new FirstPages())
   for (const operation of operations) {
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
-    server.on(operation.method, path, operationRoute(operation, admit, firstPages))
+    server.on(operation.method, path, operationRoute(operation, admission, firstPages))
   }
-  addStreams(server, { store: options.store, log: options.log, identify, admit })
+  addStreams(server, { store: options.store, log: options.log, admission })
+  addDashboard(server, options, admission)
   for (const [name, answer] of Object.entries({ root, self })) {
     server.on('GET', singletons[name as keyof typeof singletons].path, async httpCall => {
       if (name === 'root' && isBrowser(httpCall))
         return void httpCall.response.writeHead(302, { location: '/docs' }).end()
-      sendText(httpCall, 200, JSON.stringify(await answer(await admit(httpCall))))
+      sendText(httpCall, 200, JSON.stringify(await answer(await admission.admit(httpCall))))
     })
   }
   return server
 }
-
-type Admit = (httpCall: HttpCall) => Promise<Call>
-
-interface Admission {
-  /** Authentication and address. */
-  readonly identify: (httpCall: HttpCall) => Promise<Principal>
-  /** Also rate limit and version. */
-  readonly admit: Admit
-}
-
-function admission(options: ApiOptions, watch: ChangeWatch): Admission {
-  const { store, live, sealer, info, now, publicUrl, log } = options
-  const access = watch.keeps(new Access(store, log))
-  const limit = new ApiRateLimit(options.rateLimit, now)
-  const identify = async ({ request }: HttpCall): Promise<Principal> => {
-    await watch.catchUp()
-    return access.admit(request.headers.authorization, addressOf(request))
-  }
-  const admit: Admit = async httpCall => {
-    const { request } = httpCall
-    checkMessage(request)
-    const principal = await identify(httpCall)
-    limit.count(principal.keyId)
-    checkVersion(request.headers)
-    const base = publicUrl ?? `http://${request.headers.host ?? 'localhost'}`
-    return { store, live, sealer, info, now, principal, ip: addressOf(request), base }
-  }
-  return { identify, admit }
-}
-
-const addressOf = ({ socket }: IncomingMessage): string => plainAddress(socket.remoteAddress ?? '')
 
 /** A person who opens the URL gets a page. */
 const isBrowser = ({ request }: HttpCall): boolean => request.headers.accept?.includes('text/html') === true
 
 const isList = ({ does }: Operation): boolean => 'verb' in does && does.verb === 'list'
 
-function operationRoute(operation: Operation, admit: Admit, firstPages: FirstPages): RouteHandler {
+function operationRoute(operation: Operation, admission: ApiAdmission, firstPages: FirstPages): RouteHandler {
   const carryOut = operate(operation)
   const { kind, status } = operation
   const pages = isList(operation) && alwaysShowsTheSame(kind) ? firstPages : undefined
   return async httpCall => {
-    const call = await admit(httpCall)
+    const call = await admission.admit(httpCall)
     requireAccess(kind, call)
     const url = pages && call.base + (httpCall.request.url ?? '')
     const remembered = url === undefined ? undefined : pages?.find(url)

@@ -8,6 +8,7 @@ export interface Principal {
   readonly role: 'admin' | 'member'
   /** E-mail address of a user, name of a bot. */
   readonly subject: string
+  /** The id of the API key or of the dashboard session. */
   readonly keyId: string
 }
 

@@ -1,10 +1,12 @@
 import type { Call } from '#api/call.ts'
 import { showMasked } from '#api/showing.ts'
+import { linker } from '#api/uris.ts'
 import { newId, timestamp } from '#base/ids.ts'
 import type { ResourceBody } from '#contract/body.ts'
-import type { Kind } from '#contract/kind.ts'
+import { hasPrefixOf, type Kind } from '#contract/kind.ts'
 import { auditEvent, type Happening } from '#contract/events/index.ts'
 import type { PrincipalSource } from '#contract/kinds/audit-event.ts'
+import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
 import type { Write } from '#store/store.ts'
 
 /** The outbox entry of a change; none for kinds without events. */
@@ -28,12 +30,16 @@ export async function eventOf(kind: Kind, body: ResourceBody, what: Happening, c
 function principalOf({ principal, ip, base }: Call) {
   const { id, subject, keyId } = principal
   const isOwn = keyId === ''
-  const source: PrincipalSource = isOwn ? 'System' : 'API'
+  const source: PrincipalSource = isOwn
+    ? 'System'
+    : hasPrefixOf(dashboardSession, keyId)
+      ? 'Dashboard'
+      : 'API'
   return {
     id,
     subject,
     source,
     ip: ip === '' ? null : ip,
-    credential: isOwn ? null : { id: keyId, uri: `${base}/api_keys/${keyId}` },
+    credential: isOwn ? null : linker(base)(keyId),
   }
 }

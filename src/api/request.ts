@@ -13,6 +13,7 @@ import { validate } from '#api/validation.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { withoutNulls, type ResourceBody } from '#contract/body.ts'
 import { isPaged, type Operation } from '#contract/operations.ts'
+import type { Static, TSchema } from '#contract/schema.ts'
 
 const MAX_BODY = 1_048_576
 const NOTHING = Buffer.alloc(0)
@@ -91,6 +92,16 @@ function bodyBytes(request: IncomingMessage): Promise<Buffer> | Buffer {
 }
 
 const tooLarge = () => new Problem('body_too_large', { limit: MAX_BODY })
+
+/** A small JSON body of a request that is not an operation on a resource. */
+export async function readJson<S extends TSchema>(schema: S, message: IncomingMessage): Promise<Static<S>> {
+  const bytes = await bodyBytes(message)
+  checkContentType(message, true)
+  if (bytes.length === 0) fail('body_missing')
+  const body = parseBody(bytes)
+  validate(schema, body)
+  return body as Static<S>
+}
 
 /** The request body for the operation: parsed, adjusted for known clients, and validated. */
 export async function readBody(operation: Operation, message: IncomingMessage): Promise<ResourceBody> {

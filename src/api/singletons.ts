@@ -1,6 +1,7 @@
 import type { Call } from '#api/call.ts'
 import { read } from '#api/reading.ts'
 import type { ResourceBody } from '#contract/body.ts'
+import { hasPrefixOf } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { kinds } from '#contract/kinds/index.ts'
 
@@ -25,7 +26,9 @@ export async function self(call: Call): Promise<ResourceBody> {
       user_mfa_required: false,
       traffic_full_capture: false,
     },
-    api_key: await read({ kind: apiKey, id: principal.keyId, parent: null }, call),
+    api_key: hasPrefixOf(apiKey, principal.keyId)
+      ? await read({ kind: apiKey, id: principal.keyId, parent: null }, call)
+      : null,
     user: principal.id,
   }
 }

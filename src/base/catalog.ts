@@ -37,6 +37,31 @@ export const catalog = {
     status: 401,
     text: 'No API key has this token. It may have been deleted; create a new one with POST /api_keys.',
   },
+  session_invalid: {
+    number: 90450,
+    status: 401,
+    text: 'The dashboard session has ended. Sign in again.',
+  },
+  link_invalid: {
+    number: 90451,
+    status: 401,
+    text: 'This sign-in link was used already, has expired or is incomplete. Get another one with "adit dashboard".',
+  },
+  csrf_token: {
+    number: 90452,
+    status: 403,
+    text: 'With a session cookie, this request needs the header "x-csrf-token" with the csrf_token of GET /dashboard/session.',
+  },
+  foreign_origin: {
+    number: 90453,
+    status: 403,
+    text: 'The request was sent by a page of another origin. With a session cookie, only pages of the dashboard may send requests.',
+  },
+  link_not_user: {
+    number: 90454,
+    status: 403,
+    text: 'Only the API key of an admin can make a sign-in link. Members sign in with their password.',
+  },
   authtoken_given: {
     number: 206,
     status: 401,
@@ -67,6 +92,11 @@ export const catalog = {
     number: 220,
     status: 403,
     text: 'An IP restriction of type "api" does not allow requests from {ip}.',
+  },
+  dashboard_ip_not_allowed: {
+    number: 90455,
+    status: 403,
+    text: 'An IP restriction of type "dashboard" does not allow requests from {ip}.',
   },
   would_lock_out: {
     number: 90001,

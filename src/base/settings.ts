@@ -132,6 +132,18 @@ export const settings = {
     fallback: '120',
     read: wholeNumber(0, 1_000_000),
   }),
+  dashboard_idle: setting({
+    doc: 'Minutes without requests after which a dashboard session ends.',
+    example: 'MINUTES',
+    fallback: '60',
+    read: wholeNumber(1, 43_200),
+  }),
+  dashboard_lifetime: setting({
+    doc: 'Hours after which a dashboard session ends, used or not.',
+    example: 'HOURS',
+    fallback: '12',
+    read: wholeNumber(1, 8760),
+  }),
   log_level: setting({
     doc: `Log level: ${logLevels.join(', ')}.`,
     example: 'LEVEL',

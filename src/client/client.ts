@@ -2,6 +2,7 @@ import { allPages, isList, methodOf } from '#client/method.ts'
 import { sender, streamSender, type ClientOptions, type Send } from '#client/send.ts'
 import { streamItems } from '#client/stream.ts'
 import type { Client, PageRequest, StreamOptions } from '#client/types.ts'
+import { dashboardCalls } from '#contract/dashboard.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { singletons } from '#contract/singletons.ts'
 import { streams } from '#contract/streams.ts'
@@ -34,5 +35,12 @@ export function createClient(options: ClientOptions): Client {
     name,
     (filters: Record<string, string>, how: StreamOptions) => streamItems(stream, sendStream, filters, how),
   ])
-  return Object.fromEntries([...members, ...once, ['streams', Object.fromEntries(followed)]]) as Client
+  const { method, path } = dashboardCalls.link
+  const dashboard = { link: () => send({ method, path }) }
+  return Object.fromEntries([
+    ...members,
+    ...once,
+    ['streams', Object.fromEntries(followed)],
+    ['dashboard', dashboard],
+  ]) as Client
 }

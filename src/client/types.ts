@@ -1,3 +1,4 @@
+import type { dashboardCalls } from '#contract/dashboard.ts'
 import type { Kind, KindTypes, Module } from '#contract/kind.ts'
 import type { Kinds } from '#contract/kinds/index.ts'
 import type { Static } from '#contract/schema.ts'
@@ -86,6 +87,11 @@ export type StreamMethods = {
   ) => AsyncGenerator<Static<Streams[N]['data']>, void>
 }
 
+/** Signing in is for browsers; programs make links for them. */
+export interface DashboardMethods {
+  link(): Promise<Static<(typeof dashboardCalls)['link']['output']>>
+}
+
 export type Client = { readonly [C in keyof Kinds]: CollectionOf<Kinds[C]> } & {
   readonly [N in keyof Singletons]: () => Promise<Static<Singletons[N]['output']>>
-} & { readonly streams: StreamMethods }
+} & { readonly streams: StreamMethods; readonly dashboard: DashboardMethods }

@@ -1,3 +1,4 @@
+import { CSRF_HEADER, dashboardCalls, type DashboardCall } from '#contract/dashboard.ts'
 import type { Filter } from '#contract/kind.ts'
 import { MAX_FILTER_LENGTH } from '#contract/list-filter.ts'
 import { operations, type Operation } from '#contract/operations.ts'
@@ -112,6 +113,30 @@ function describeStream(name: string, { summary, event, data, filters }: Stream)
   }
 }
 
+/** The cookie's name has the prefix __Host- under TLS. */
+const cookieScheme = {
+  type: 'apiKey',
+  in: 'cookie',
+  name: 'adit_session',
+  description: `A dashboard session. Other methods than GET also need the header ${CSRF_HEADER}.`,
+}
+
+function describeDashboardCall(name: string, call: DashboardCall): object {
+  const { summary, input, output, status, credential } = call
+  const answer = output ? { description: 'Done.', content: json(output) } : { description: 'Done; no body.' }
+  return {
+    operationId: `dashboard_${name}`,
+    tags: ['dashboard'],
+    summary,
+    security: credential === 'none' ? [] : [{ [credential]: [] }],
+    ...(input && { requestBody: { required: true, content: json(input) } }),
+    responses: {
+      [status]: answer,
+      ...refusals([...always, ...(call.method === 'POST' ? writes : []), ...(input ? [415] : [])]),
+    },
+  }
+}
+
 function describe(operation: Operation): object {
   const { id, collection, summary, input, output, status } = operation
   const answer = output ? { description: 'Done.', content: json(output) } : { description: 'Done; no body.' }
@@ -133,6 +158,8 @@ function describeAll(): object {
   }
   for (const [name, stream] of Object.entries(streams))
     paths[stream.path] = { get: describeStream(name, stream) }
+  for (const [name, call] of Object.entries(dashboardCalls))
+    paths[call.path] = { [call.method.toLowerCase()]: describeDashboardCall(name, call) }
   for (const operation of operations) {
     const item = (paths[operation.path] ??= {})
     item[operation.method.toLowerCase()] = describe(operation)
@@ -144,11 +171,14 @@ function describeAll(): object {
       version: '2',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    security: [{ key: [] }],
+    security: [{ key: [] }, { cookie: [] }],
     paths,
     components: {
       schemas: named,
-      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'The token of an API key.' } },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'The token of an API key.' },
+        cookie: cookieScheme,
+      },
       responses: { Refused: { description: 'Error, with the reason.', content: json(errorSchema) } },
     },
   }

@@ -29,7 +29,7 @@ export const singletons = {
   },
   self: {
     path: '/self',
-    summary: 'The caller: account, API key and user.',
-    output: object({ account, api_key: readSchema(apiKey.shape), user: nullable(line()) }),
+    summary: 'The caller: account, user, and API key, which is null in a dashboard session.',
+    output: object({ account, api_key: nullable(readSchema(apiKey.shape)), user: nullable(line()) }),
   },
 } as const satisfies Record<string, Singleton>

@@ -13,7 +13,15 @@ export const groupSpecs: readonly GroupSpec[] = [
     id: 'access',
     title: 'Keys and users',
     doc: 'API keys, agent credentials, and the users that own them.',
-    collections: ['api_keys', 'credentials', 'ssh_credentials', 'users', 'bot_users', 'service_users'],
+    collections: [
+      'api_keys',
+      'credentials',
+      'ssh_credentials',
+      'users',
+      'bot_users',
+      'service_users',
+      'dashboard_sessions',
+    ],
   },
   {
     id: 'edges',

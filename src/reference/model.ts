@@ -7,6 +7,7 @@ import { exampleId, examples } from '#reference/examples.ts'
 import { fieldLines, type FieldLine } from '#reference/fields.ts'
 import { groupSpecs } from '#reference/groups.ts'
 import { titleOf } from '#contract/names.ts'
+import { dashboardCalls } from '#contract/dashboard.ts'
 import { singletons } from '#contract/singletons.ts'
 
 export interface OperationLine {
@@ -181,9 +182,14 @@ function build(): Reference {
   return {
     groups: groups.filter(group => group.collections.length > 0),
     modules: [...names].map(([module, id]) => moduleEntry(module, id)).toSorted(byId),
-    singletons: Object.values(singletons).map(({ path, summary }) => {
-      return { method: 'GET', path, summary, body: 'none', answer: '200' }
-    }),
+    singletons: [
+      ...Object.values(singletons).map(({ path, summary }): OperationLine => {
+        return { method: 'GET', path, summary, body: 'none', answer: '200' }
+      }),
+      ...Object.values(dashboardCalls).map(({ method, path, summary, status, ...call }): OperationLine => {
+        return { method, path, summary, body: 'input' in call ? 'JSON' : 'none', answer: String(status) }
+      }),
+    ],
     errors,
     otherEvents: [...eventTypes].filter(type => !audited.has(type)),
   }

@@ -1,5 +1,6 @@
 import { createApi } from '#api/app.ts'
 import type { Deps } from '#api/call.ts'
+import { pruneSessions, type SessionLimits } from '#api/dashboard/sessions.ts'
 import type { HttpServer } from '#api/http-server.ts'
 import type { Degraded } from '#api/pages.ts'
 import { type SharesPorts, cannotListen } from '#base/listen-on.ts'
@@ -61,6 +62,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     metrics: async () =>
       (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics() + events.metrics(),
     answered: metrics.answered,
+    dashboard: dashboardLimits(settings),
   })
   opened.defer(async () => {
     await Promise.all([maintenance.close(), api.close()])
@@ -97,9 +99,22 @@ function depsOf(options: ControlPlaneOptions): Deps {
   }
 }
 
+const dashboardLimits = ({
+  dashboard_idle: minutes,
+  dashboard_lifetime: hours,
+}: Settings): SessionLimits => ({
+  idleMs: minutes * 60_000,
+  lifetimeMs: hours * 3_600_000,
+})
+
 const prunedBy = ({ store, userSessions, settings, events, log, now }: ControlPlaneOptions) => ({
   store,
-  signIns: userSessions,
+  signIns: {
+    async prune() {
+      await userSessions.prune()
+      await pruneSessions({ store, now, limits: dashboardLimits(settings) })
+    },
+  },
   auditDays: settings.audit_days,
   delivered: () => events.needed(),
   log,

@@ -1,4 +1,5 @@
 import { AGENT_TOKENS, API_TOKENS } from '#api/behaviours/credentials.ts'
+import { newLink } from '#api/dashboard/links.ts'
 import { newId, newToken, timestamp } from '#base/ids.ts'
 import { Sealer, Secret, tokenHash } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
@@ -48,7 +49,11 @@ export async function openSealer(store: Store, settings: Settings): Promise<Seal
 export interface FirstSecrets {
   readonly apiKey: Secret
   readonly authtoken: Secret
+  /** Of the link that signs the first admin in to the dashboard. */
+  readonly dashboardToken: Secret
 }
+
+type FirstTokens = Omit<FirstSecrets, 'dashboardToken'>
 
 interface FirstRow {
   readonly kind: Kind
@@ -79,14 +84,17 @@ export async function firstStart(
   const ids = { user: newId('usr', now), key: newId('ak', now), credential: newId('cr', now) }
   const givenKey = settings.api_key ?? keptSecret(folder, 'api-key')
   const givenToken = settings.authtoken ?? keptSecret(folder, 'authtoken')
-  const secrets: FirstSecrets = {
+  const secrets: FirstTokens = {
     apiKey: givenKey ?? new Secret(newToken(ids.key)),
     authtoken: givenToken ?? new Secret(newToken(ids.credential)),
   }
   keepSecret(folder, 'api-key', secrets.apiKey)
   keepSecret(folder, 'authtoken', secrets.authtoken)
   const outcome = await store.commit(firstRows(ids, secrets).map(row => insertion(row, now)))
-  if (outcome.ok) return secrets
+  if (outcome.ok) {
+    const link = await newLink({ store, now: () => now }, { user: ids.user, apiKey: ids.key })
+    return { ...secrets, dashboardToken: new Secret(link.token) }
+  }
   // Another process on the same database was faster: its admin is the first, and the tokens made here are void.
   if (!givenKey) forgetSecret(folder, 'api-key')
   if (!givenToken) forgetSecret(folder, 'authtoken')
@@ -95,7 +103,7 @@ export async function firstStart(
 
 function firstRows(
   ids: { readonly user: string; readonly key: string; readonly credential: string },
-  { apiKey: key, authtoken }: FirstSecrets,
+  { apiKey: key, authtoken }: FirstTokens,
 ): FirstRow[] {
   const [keyHash, agentHash] = [tokenHash(key.reveal()), tokenHash(authtoken.reveal())]
   const owned = (token_hash: string) => ({

@@ -1,6 +1,8 @@
 import { join, relative } from 'node:path'
 import type { Settings } from '#base/settings.ts'
+import { linkUrl } from '#api/dashboard/links.ts'
 import { hostHere } from '#base/listen-on.ts'
+import type { FirstSecrets } from '#server/first-start.ts'
 import type { Running } from '#server/serve.ts'
 
 interface Row {
@@ -15,13 +17,20 @@ export function welcome(running: Running, settings: Settings): string {
   const api = settings.api_url ?? url
   // A configured key is known already, and output may be kept for long.
   const made = settings.api_key === undefined ? first?.apiKey : undefined
-  const rows = [...addresses(running, api), ...(made ? [{ label: 'API key', value: made.reveal() }] : [])]
+  const rows = [
+    ...addresses(running, api),
+    ...(api !== undefined && first ? [dashboard(api, first)] : []),
+    ...(made ? [{ label: 'API key', value: made.reveal() }] : []),
+  ]
   return [
     '',
     '  Adit is running.',
     '',
     ...rows.map(({ label, value }) => `  ${label.padEnd(12)} ${value}`),
     ...(made ? [`  ${''.padEnd(12)} shown only once, stored in ${file('api-key')}`] : []),
+    ...(api !== undefined && first
+      ? [`  ${''.padEnd(12)} signs in once within 15 minutes; later: bin/adit dashboard`]
+      : []),
     '',
     ...running.advice,
     ...tunnel(running, settings),
@@ -33,6 +42,12 @@ export function welcome(running: Running, settings: Settings): string {
     '',
   ].join('\n')
 }
+
+/** A link that works once and soon expires, so that output that is kept for long does no harm. */
+const dashboard = (api: string, { dashboardToken }: FirstSecrets): Row => ({
+  label: 'Dashboard',
+  value: linkUrl(api, dashboardToken.reveal()),
+})
 
 function addresses({ bound, dns }: Running, api: string | undefined): Row[] {
   const shown = (name: keyof typeof bound): string => {

@@ -86,6 +86,9 @@ const ownTypes = [
   'abuse_report_created.v0',
   'application_session_deleted.v0',
   'application_user_deleted.v0',
+  'dashboard_session_created.v0',
+  'dashboard_session_deleted.v0',
+  'dashboard_session_rejected.v0',
   'tls_certificate_expiring.v0',
   'tls_certificate_expired.v0',
 ]

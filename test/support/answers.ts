@@ -40,12 +40,17 @@ function withoutReturned(value: unknown, parent: string): unknown {
   return Object.fromEntries(left.map(([name, each]) => [name, withoutReturned(each, name)]))
 }
 
+/** The same for a link that signs in. */
+export const withoutLink = (text: string): string => text.replace(/(\/dashboard\/login#token=)\w+/, '$1')
+
 /** What is left of an answer of the API, in JSON, when that is taken away which it may show. */
 export function withoutShown(text: string, isCreation: boolean): string {
   const body: unknown = JSON.parse(text)
   const isOne = typeof body === 'object' && body !== null && !Array.isArray(body)
   // A new token is shown to whoever has made it.
-  return JSON.stringify(withoutReturned(isOne && isCreation ? { ...body, token: undefined } : body, '')) ?? ''
+  const shown =
+    JSON.stringify(withoutReturned(isOne && isCreation ? { ...body, token: undefined } : body, '')) ?? ''
+  return isCreation ? withoutLink(shown) : shown
 }
 
 /** Throws when an answer tells a secret that the specification does not show to callers. */

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { withoutShown } from './answers.ts'
+import { withoutLink, withoutShown } from './answers.ts'
 import { knowSecret, Told } from './secrets.ts'
 
 const PATIENCE_MS = 2000
@@ -64,7 +64,7 @@ export function overhear<Child extends ChildProcess>(child: Child, args: readonl
 }
 
 /** The first start shows the first key, once: that is how its owner gets to know it. */
-const withoutFirstKey = (text: string): string => text.replace(/^( +API key +)\S+$/m, '$1')
+const withoutFirstKey = (text: string): string => withoutLink(text.replace(/^( +API key +)\S+$/m, '$1'))
 
 /** These commands write what the API answers; only JSON can be told apart from what it may show. */
 function overhearAnswer({ stdout }: ChildProcess, isCreation: boolean, told: Told): void {

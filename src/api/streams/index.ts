@@ -1,5 +1,6 @@
+import type { ApiAdmission } from '#api/api-admission.ts'
 import type { Call } from '#api/call.ts'
-import type { HttpCall, HttpServer } from '#api/http-server.ts'
+import type { HttpServer } from '#api/http-server.ts'
 import { checkFilter, readQuery } from '#api/paging.ts'
 import { ownerLimit, requireAccess } from '#api/records.ts'
 import { ChangeFeed } from '#api/streams/change-feed.ts'
@@ -15,9 +16,7 @@ import type { RowChange, Store } from '#store/store.ts'
 export interface StreamsOptions {
   readonly store: Store
   readonly log: Log
-  /** Rejects when the key of a request is no longer valid. */
-  readonly identify: (httpCall: HttpCall) => Promise<unknown>
-  readonly admit: (httpCall: HttpCall) => Promise<Call>
+  readonly admission: ApiAdmission
 }
 
 type Filters = Readonly<Record<string, string>>
@@ -29,9 +28,9 @@ const changeOf: Readonly<Record<RowChange['op'], (typeof changeKinds)[number]>> 
 }
 
 /** The streams of the API. */
-export function addStreams(server: HttpServer, { store, log, identify, admit }: StreamsOptions): void {
+export function addStreams(server: HttpServer, { store, log, admission }: StreamsOptions): void {
   const changes = new ChangeFeed(store, log)
-  const open = new OpenStreams(identify, server.closing)
+  const open = new OpenStreams(httpCall => admission.identify(httpCall), server.closing)
 
   const requestFeed = async (call: Call, filters: Filters): Promise<Feed> => {
     requireAccess(request, call)
@@ -65,7 +64,7 @@ export function addStreams(server: HttpServer, { store, log, identify, admit }: 
   }
   for (const name of ['requests', 'changes'] as const)
     server.on('GET', streams[name].path, async httpCall => {
-      const call = await admit(httpCall)
+      const call = await admission.admit(httpCall)
       const filters = readFilters(streams[name], httpCall.request.url ?? '')
       await open.serve(httpCall, call, await feeds[name](call, filters))
     })

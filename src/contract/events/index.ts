@@ -4,12 +4,15 @@ import { kinds } from '#contract/kinds/index.ts'
 /** Actions of users or of the server on a resource. */
 type Change = 'created' | 'updated' | 'deleted'
 /** Changes of a resource over time. */
-type LifecycleEvent = 'expiring' | 'expired'
+type LifecycleEvent = 'expiring' | 'expired' | 'rejected'
 export type Happening = Change | LifecycleEvent
 
 const verbs = { created: 'create', updated: 'update', deleted: 'delete' } as const
 const changes = Object.keys(verbs) as readonly Change[]
-const lifecycleEvents: Readonly<Record<string, readonly LifecycleEvent[]>> = {
+/** What happens to resources without an operation of the API on them. */
+const lifecycleEvents: Readonly<Record<string, readonly Happening[]>> = {
+  // Sign-ins, and rejected ones.
+  dashboard_session: ['created', 'rejected'],
   tls_certificate: ['expiring', 'expired'],
 }
 

@@ -7,6 +7,7 @@ import { auditEvent } from '#contract/kinds/audit-event.ts'
 import { backendKinds } from '#contract/kinds/backends.ts'
 import { certificateAuthority } from '#contract/kinds/certificate-authority.ts'
 import { credential } from '#contract/kinds/credential.ts'
+import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
 import { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
 import { endpointConfiguration } from '#contract/kinds/endpoint-configuration.ts'
 import { eventDelivery, eventDestination, eventSource, eventSubscription } from '#contract/kinds/events.ts'
@@ -34,6 +35,7 @@ const declared = {
   bot_users: botUser,
   certificate_authorities: certificateAuthority,
   credentials: credential,
+  dashboard_sessions: dashboardSession,
   endpoint_configurations: endpointConfiguration,
   endpoints: endpoint,
   event_deliveries: eventDelivery,

@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http'
+import { Access } from '#api/access.ts'
+import type { Call, Deps, Principal } from '#api/call.ts'
+import type { ChangeWatch } from '#api/change-watch.ts'
+import { Browsers } from '#api/dashboard/browsers.ts'
+import { DashboardSessions, type SessionLimits } from '#api/dashboard/sessions.ts'
+import type { HttpCall } from '#api/http-server.ts'
+import { ApiRateLimit } from '#api/rate-limit.ts'
+import { checkMessage, checkVersion } from '#api/request.ts'
+import { plainAddress } from '#base/addresses.ts'
+import type { Log } from '#base/log.ts'
+import { hasPrefixOf } from '#contract/kind.ts'
+import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
+
+/** A page of the dashboard sends several requests. */
+const BROWSER_CALLS = 5
+
+export interface ApiAdmissionOptions extends Deps {
+  readonly log: Log
+  /** Requests per minute and key; 0 for no limit. */
+  readonly rateLimit: number
+  readonly publicUrl: string | undefined
+  readonly dashboard: SessionLimits
+}
+
+const addressOf = ({ socket }: IncomingMessage): string => plainAddress(socket.remoteAddress ?? '')
+
+/** Decides which requests are carried out, and for which caller: an API key, or a signed-in browser. */
+export class ApiAdmission {
+  readonly sessions: DashboardSessions
+  readonly browsers: Browsers
+  readonly #options: ApiAdmissionOptions
+  readonly #watch: ChangeWatch
+  readonly #access: Access
+  readonly #keyLimit: ApiRateLimit
+  readonly #browserLimit: ApiRateLimit
+
+  constructor(options: ApiAdmissionOptions, watch: ChangeWatch) {
+    const { store, sealer, now, log, rateLimit, dashboard: limits } = options
+    this.#options = options
+    this.#watch = watch
+    this.#access = watch.keeps(new Access(store, log))
+    this.sessions = watch.keeps(new DashboardSessions({ store, sealer, now, log, limits }))
+    this.browsers = new Browsers(this.sessions, options.publicUrl)
+    this.#keyLimit = new ApiRateLimit(rateLimit, now)
+    this.#browserLimit = new ApiRateLimit(rateLimit * BROWSER_CALLS, now)
+  }
+
+  /** Authentication and address. */
+  async identify({ request }: HttpCall): Promise<Principal> {
+    await this.#watch.catchUp()
+    const ip = addressOf(request)
+    if (!this.browsers.sent(request)) return this.#access.admit(request.headers.authorization, ip)
+    await this.#access.requireAddress('dashboard', ip)
+    return (await this.browsers.identify(request)).principal
+  }
+
+  /** Also rate limit and version. */
+  async admit(httpCall: HttpCall): Promise<Call> {
+    const { request } = httpCall
+    checkMessage(request)
+    const principal = await this.identify(httpCall)
+    this.#count(request, principal)
+    checkVersion(request.headers)
+    return this.callFor(httpCall, principal)
+  }
+
+  /** For requests before sign-in: rejects clients whose address may not use the dashboard. */
+  async guard({ request }: HttpCall): Promise<void> {
+    checkMessage(request)
+    await this.#watch.catchUp()
+    await this.#access.requireAddress('dashboard', addressOf(request))
+  }
+
+  /** The request in progress of a caller. */
+  callFor({ request }: HttpCall, principal: Principal): Call {
+    const { store, live, sealer, info, now, publicUrl } = this.#options
+    const base = publicUrl ?? `http://${request.headers.host ?? 'localhost'}`
+    return { store, live, sealer, info, now, principal, ip: addressOf(request), base }
+  }
+
+  #count(request: IncomingMessage, { keyId }: Principal): void {
+    if (!hasPrefixOf(dashboardSession, keyId)) return this.#keyLimit.count(keyId)
+    this.browsers.touch(request)
+    this.#browserLimit.count(keyId)
+  }
+}
