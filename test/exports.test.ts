@@ -8,7 +8,7 @@ const EXPORTED = /^export (?:abstract )?(?:async )?(?:const|let|function\*?|clas
 
 /** The words of every file, so that each is read and split once. */
 const words = new Map(
-  globSync('{src,test,bench,scripts}/**/*.{ts,mjs}', { cwd: root }).map(file => {
+  globSync('{src,test,bench,scripts}/**/*.{ts,tsx,mjs}', { cwd: root }).map(file => {
     const text = readFileSync(join(root, file), 'utf8')
     return [file, { text, set: new Set(text.match(/\w+/g)) }] as const
   }),

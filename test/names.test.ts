@@ -9,7 +9,7 @@ const TYPE = /^export (?:abstract )?(?:class|interface|type) (\w+)/gm
 suite('names of exported types', () => {
   test('have one meaning', () => {
     const declared = new Map<string, string[]>()
-    for (const file of globSync('src/**/*.ts', { cwd: root }))
+    for (const file of globSync('src/**/*.{ts,tsx}', { cwd: root }))
       for (const [, name = ''] of readFileSync(join(root, file), 'utf8').matchAll(TYPE))
         declared.set(name, [...(declared.get(name) ?? []), file])
     const several = [...declared].filter(([, files]) => files.length > 1)

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild'
+import { build, type BuildOptions, type Plugin } from 'esbuild'
+import { bundleDashboard } from '#api/dashboard/bundle.ts'
 import { readUiFiles } from '#cli/agent/web/ui-files.ts'
 import { file, type Entry } from './archive.ts'
 
@@ -23,6 +24,21 @@ const uiFiles: Plugin = {
   },
 }
 
+/** The same for the dashboard; `inputs` gets the paths of its sources. */
+const dashboard = (inputs: Set<string>): Plugin => ({
+  name: 'dashboard',
+  setup: bundler => {
+    bundler.onLoad({ filter: /api[\\/]dashboard[\\/]bundle\.ts$/ }, async () => {
+      const bundle = await bundleDashboard()
+      for (const path of bundle.inputs) inputs.add(path)
+      return {
+        contents: `const files = new Map(${JSON.stringify([...bundle.files])})\nexport const bundleDashboard = async () => ({ files, inputs: [] })`,
+        loader: 'js',
+      }
+    })
+  },
+})
+
 const common = {
   absWorkingDir: root,
   bundle: true,
@@ -36,7 +52,6 @@ const common = {
   logLevel: 'error',
   // Optional native speed-ups that pg and ssh2 look for; Adit installs neither.
   external: ['pg-native', 'cpu-features', '*.node'],
-  plugins: [uiFiles],
 } satisfies BuildOptions
 
 /** Bundled CommonJS packages call require() for Node modules, and look for their own folder. */
@@ -52,9 +67,11 @@ export async function bundleModules(
   entryPoints: Record<string, string>,
   options: Pick<BuildOptions, 'target' | 'inject' | 'keepNames' | 'sourcemap'>,
 ): Promise<Bundle> {
+  const pages = new Set<string>()
   const { outputFiles, metafile } = await build({
     ...common,
     ...options,
+    plugins: [uiFiles, dashboard(pages)],
     entryPoints,
     format: 'esm',
     splitting: true,
@@ -67,13 +84,15 @@ export async function bundleModules(
   const files = outputFiles.map(({ path, contents }) =>
     file(path.slice(base.length + 1), Buffer.from(contents)),
   )
-  return { files: files.toSorted(byPath), licences: licencesOf(metafile) }
+  return { files: files.toSorted(byPath), licences: licencesOf([...Object.keys(metafile.inputs), ...pages]) }
 }
 
 /** Bundles one entry point as the CommonJS script that a single executable runs. */
 export async function bundleScript(entryPoint: string): Promise<{ script: Buffer; licences: Entry }> {
+  const pages = new Set<string>()
   const { outputFiles, metafile } = await build({
     ...common,
+    plugins: [uiFiles, dashboard(pages)],
     entryPoints: [entryPoint],
     format: 'cjs',
     sourcemap: false,
@@ -83,14 +102,17 @@ export async function bundleScript(entryPoint: string): Promise<{ script: Buffer
   })
   const [script] = outputFiles
   if (!script) throw new Error(`esbuild wrote nothing for ${entryPoint}`)
-  return { script: Buffer.from(script.contents), licences: licencesOf(metafile) }
+  return {
+    script: Buffer.from(script.contents),
+    licences: licencesOf([...Object.keys(metafile.inputs), ...pages]),
+  }
 }
 
 const byPath = (a: Entry, b: Entry): number => (a.path < b.path ? -1 : 1)
 
-function licencesOf({ inputs }: Metafile): Entry {
+function licencesOf(inputs: readonly string[]): Entry {
   const packages = new Set(
-    Object.keys(inputs).flatMap(path => /(?:^|.*\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[0] ?? []),
+    inputs.flatMap(path => /(?:^|.*\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[0] ?? []),
   )
   const texts = [...packages].toSorted().map(licenceText)
   return file('THIRD_PARTY_LICENSES', texts.join(`\n${'-'.repeat(80)}\n\n`))

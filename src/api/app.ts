@@ -1,6 +1,7 @@
 import { ApiAdmission, type ApiAdmissionOptions } from '#api/api-admission.ts'
 import { preflight, refuse, sendNothing, sendText } from '#api/answer.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
+import { addDashboardPages, sendDashboard } from '#api/dashboard/pages.ts'
 import { addDashboard } from '#api/dashboard/routes.ts'
 import { FirstPages } from '#api/first-pages.ts'
 import { HttpServer, type Answered, type HttpCall, type RouteHandler } from '#api/http-server.ts'
@@ -34,10 +35,13 @@ export function createApi(options: ApiOptions): HttpServer {
   }
   addStreams(server, { store: options.store, log: options.log, admission })
   addDashboard(server, options, admission)
+  addDashboardPages(server, admission)
   for (const [name, answer] of Object.entries({ root, self })) {
     server.on('GET', singletons[name as keyof typeof singletons].path, async httpCall => {
-      if (name === 'root' && isBrowser(httpCall))
-        return void httpCall.response.writeHead(302, { location: '/docs' }).end()
+      if (name === 'root' && isBrowser(httpCall)) {
+        await admission.guard(httpCall)
+        return sendDashboard(httpCall)
+      }
       sendText(httpCall, 200, JSON.stringify(await answer(await admission.admit(httpCall))))
     })
   }

@@ -4,8 +4,10 @@ import type { HttpMethod } from '#contract/operations.ts'
 export interface ClientOptions {
   /** URL of the API, such as `http://127.0.0.1:4600`. */
   readonly url: string
-  /** The token of an API key. */
-  readonly token: string
+  /** The token of an API key; absent in a browser, which sends its session cookie. */
+  readonly token?: string
+  /** Further headers of each request. */
+  readonly headers?: () => Readonly<Record<string, string>>
   readonly fetch?: typeof globalThis.fetch
   /** Timeout of one request, including its response. */
   readonly timeoutMs?: number
@@ -23,15 +25,16 @@ export type Send = (message: ApiRequest) => Promise<unknown>
 
 const DEFAULT_TIMEOUT_MS = 30_000
 
-export function sender({ url, token, timeoutMs = DEFAULT_TIMEOUT_MS, ...options }: ClientOptions): Send {
-  const base = baseOf(url)
+export function sender(options: ClientOptions): Send {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const base = baseOf(options.url)
   const fetch = options.fetch ?? globalThis.fetch
 
   return async ({ method, path, query, body }) => {
     const request = {
       method,
       headers: {
-        ...headersFor(token),
+        ...headersFor(options),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -56,11 +59,11 @@ export type StreamSend = (
   signal: AbortSignal | undefined,
 ) => Promise<Response>
 
-export function streamSender({ url, token, ...options }: ClientOptions): StreamSend {
-  const base = baseOf(url)
+export function streamSender(options: ClientOptions): StreamSend {
+  const base = baseOf(options.url)
   const fetch = options.fetch ?? globalThis.fetch
   return async (path, query, signal) => {
-    const headers = { ...headersFor(token), accept: 'text/event-stream' }
+    const headers = { ...headersFor(options), accept: 'text/event-stream' }
     try {
       return await fetch(base + path + searchOf(query), {
         headers,
@@ -75,7 +78,11 @@ export function streamSender({ url, token, ...options }: ClientOptions): StreamS
 
 const baseOf = (url: string): string => url.replace(/\/+$/, '')
 
-const headersFor = (token: string) => ({ authorization: `Bearer ${token}`, 'adit-version': '2' })
+const headersFor = ({ token, headers }: ClientOptions): Record<string, string> => ({
+  ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  'adit-version': '2',
+  ...headers?.(),
+})
 
 const searchOf = (query: URLSearchParams | undefined): string =>
   query && query.size > 0 ? `?${query.toString()}` : ''

@@ -14,13 +14,23 @@ interface Message {
 async function* messages(body: ReadableStream<Uint8Array>): AsyncGenerator<Message, void> {
   const decoder = new TextDecoder()
   let rest = ''
-  for await (const bytes of body) {
+  for await (const bytes of chunks(body)) {
     const blocks = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n\r?\n/)
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
       const message = messageOf(block)
       if (message !== undefined) yield message
     }
+  }
+}
+
+/** By a reader: not every browser iterates over streams. */
+async function* chunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader()
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value
+  } finally {
+    await reader.cancel()
   }
 }
 
@@ -41,11 +51,12 @@ export async function* streamItems(
   { path, event }: Stream,
   send: StreamSend,
   filters: Readonly<Record<string, string | undefined>> = {},
-  { signal, dropped }: StreamOptions = {},
+  { signal, dropped, opened }: StreamOptions = {},
 ): AsyncGenerator<unknown, void> {
   const given = Object.entries(filters).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const response = await send(path, new URLSearchParams(given), signal)
   if (!response.ok || response.body === null) throw responseError(response, await response.text())
+  opened?.()
   try {
     for await (const message of messages(response.body)) {
       if (message.event === event) yield JSON.parse(message.data)

@@ -75,6 +75,8 @@ export interface StreamOptions {
   /** Ends the stream. */
   readonly signal?: AbortSignal
   readonly dropped?: DroppedListener
+  /** Called once the server has accepted the request: later items are not missed. */
+  readonly opened?: () => void
 }
 
 type Streams = typeof streams

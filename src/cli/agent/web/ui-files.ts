@@ -21,7 +21,8 @@ export function readUiFiles(): ReadonlyMap<string, string> {
     name.replaceAll('\\', '/'),
   )
   const files = names.flatMap((name): [string, string][] => {
-    if (!/\.(ts|css|html)$/.test(name)) return []
+    // The server bundles the dashboard.
+    if (!/\.(ts|css|html)$/.test(name) || name.startsWith('dashboard/')) return []
     const text = readFileSync(join(folder, name), 'utf8')
     return [name.endsWith('.ts') ? [`/ui/${name.slice(0, -3)}.js`, scriptOf(text)] : [`/ui/${name}`, text]]
   })

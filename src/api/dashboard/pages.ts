@@ -1,0 +1,101 @@
+import { gzipSync } from 'node:zlib'
+import type { ApiAdmission } from '#api/api-admission.ts'
+import { bundleDashboard } from '#api/dashboard/bundle.ts'
+import type { HttpCall, HttpServer, RouteHandler } from '#api/http-server.ts'
+import { fail } from '#base/errors.ts'
+
+interface WebFile {
+  readonly type: string
+  readonly plain: Buffer
+  readonly zipped: Buffer
+}
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const PAGE = 'index.html'
+
+/** The name of a file contains a hash of its content, so that it never changes. */
+const cacheControl = (name: string): string =>
+  name === PAGE ? 'no-cache' : 'public, max-age=31536000, immutable'
+
+function send({ request, response }: HttpCall, name: string, file: WebFile): void {
+  const isZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
+  const body = isZipped ? file.zipped : file.plain
+  response.writeHead(200, {
+    'content-type': file.type,
+    'content-length': body.length,
+    'cache-control': cacheControl(name),
+    'content-security-policy': POLICY,
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    vary: 'accept, accept-encoding',
+    ...(isZipped && { 'content-encoding': 'gzip' }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+function webFile(name: string, text: string): [string, WebFile] {
+  const plain = Buffer.from(text)
+  const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
+  return [name, { type, plain, zipped: gzipSync(plain, { level: 9 }) }]
+}
+
+let bundled: Promise<ReadonlyMap<string, WebFile>> | undefined
+
+/** The files, made once per process: most servers in tests never show the dashboard. */
+async function dashboardFiles(): Promise<ReadonlyMap<string, WebFile>> {
+  bundled ??= bundleDashboard().then(
+    ({ files }) => new Map([...files].map(([name, text]) => webFile(name, text))),
+  )
+  try {
+    return await bundled
+  } catch (cause) {
+    bundled = undefined
+    throw cause
+  }
+}
+
+/** Sends the page that loads the dashboard; its script shows what the path names. */
+export const sendDashboard: RouteHandler = async httpCall => sendFile(httpCall, PAGE)
+
+async function sendFile(httpCall: HttpCall, name: string): Promise<void> {
+  const file = (await dashboardFiles()).get(name)
+  send(httpCall, name, file ?? fail('no_such_path'))
+}
+
+/** Serves the dashboard's pages and files, to addresses that may use it. */
+export function addDashboardPages(server: HttpServer, admission: ApiAdmission): void {
+  const guarded =
+    (route: RouteHandler): RouteHandler =>
+    async httpCall => {
+      await admission.guard(httpCall)
+      await route(httpCall)
+    }
+  server.on('GET', '/dashboard', guarded(sendDashboard))
+  server.on('GET', '/dashboard/*', guarded(sendDashboard))
+  server.on(
+    'GET',
+    '/dashboard/assets/:name',
+    guarded(httpCall => sendFile(httpCall, httpCall.params['name'] ?? '')),
+  )
+}

@@ -1,0 +1,156 @@
+import type { JSX } from 'preact'
+import type { Kind } from '#contract/kind.ts'
+import type { Collection } from '#contract/kinds/index.ts'
+import { titleOf } from '#contract/names.ts'
+import { call, operationOf } from '#ui/dashboard/api.ts'
+import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
+import { Children } from '#ui/dashboard/kinds/children.tsx'
+import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
+import { shownOnce } from '#ui/dashboard/kinds/just-created.ts'
+import { isRef, kindOf, nameOf, resourceHref, type Resource } from '#ui/dashboard/kinds/resource.ts'
+import { Fields } from '#ui/dashboard/kinds/value.tsx'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { go, href } from '#ui/dashboard/router.ts'
+import { PageHead, Shown, Snippet, toast } from '#ui/dashboard/shell/parts.tsx'
+
+const LIVE_MS = 3000
+
+export interface ResourcePlace {
+  readonly collection: Collection
+  readonly id: string
+  readonly parent: string | undefined
+}
+
+/** The arguments that name a resource in its path. */
+export const addressOf = ({ id, parent }: ResourcePlace): string[] =>
+  parent === undefined ? [id] : [parent, id]
+
+export function useResource(at: ResourcePlace) {
+  const kind = kindOf(at.collection)
+  return useLoaded(
+    `${at.collection} ${at.parent ?? ''} ${at.id}`,
+    async () => (await call(at.collection, 'get', ...addressOf(at))) as Resource,
+    { on: ({ id }) => id === at.id, ...(kind.live && { everyMs: LIVE_MS }) },
+  )
+}
+
+/** The page of one resource of any kind. */
+export function DetailPage(at: ResourcePlace): JSX.Element {
+  const loaded = useResource(at)
+  return (
+    <Shown of={loaded}>{resource => <Detail at={at} resource={resource} reload={loaded.reload} />}</Shown>
+  )
+}
+
+function Detail(props: { at: ResourcePlace; resource: Resource; reload: () => void }): JSX.Element {
+  const { at, resource, reload } = props
+  const kind = kindOf(at.collection)
+  return (
+    <>
+      <ResourceHead at={at} resource={resource} reload={reload} />
+      <ShownOnce resource={resource} id={at.id} />
+      <ResourceFields kind={kind} resource={resource} />
+      <Children kind={kind} id={at.id} />
+    </>
+  )
+}
+
+/** The name of a resource with what can be done with it. */
+function ResourceHead(props: { at: ResourcePlace; resource: Resource; reload: () => void }): JSX.Element {
+  const { at, resource, reload } = props
+  const kind = kindOf(at.collection)
+  const operation = operationOf(at.collection, 'get')
+  return (
+    <PageHead title={nameOf(kind, resource)} sub={`${titleOf(kind.name)} ${at.id}`}>
+      {Object.entries(kind.actions).map(([name, action]) => (
+        <Confirmed
+          key={name}
+          label={titleOf(name)}
+          question={action.doc}
+          act={async () => {
+            await call(at.collection, name, ...addressOf(at))
+            toast(`${titleOf(name)}: done`)
+            reload()
+          }}
+        />
+      ))}
+      {operation && <CopyAsCall operation={operation} params={addressOf(at)} />}
+      {kind.verbs.includes('update') && (
+        <a class="button" href={resourceHref(at.collection, at.id, at.parent, ['edit'])}>
+          Edit
+        </a>
+      )}
+      {kind.verbs.includes('delete') && <DeleteButton at={at} kind={kind} name={nameOf(kind, resource)} />}
+    </PageHead>
+  )
+}
+
+function DeleteButton({ at, kind, name }: { at: ResourcePlace; kind: Kind; name: string }): JSX.Element {
+  return (
+    <Confirmed
+      label="Delete"
+      isDangerous
+      question={
+        <>
+          Delete <strong dir="auto">{name}</strong>? This cannot be undone.
+        </>
+      }
+      act={async () => {
+        await call(at.collection, 'delete', ...addressOf(at))
+        toast(`Deleted ${name}`)
+        go(kind.parent && at.parent !== undefined ? parentHref(kind, at.parent) : href([at.collection]))
+      }}
+    />
+  )
+}
+
+const parentHref = (kind: Kind, parent: string): string =>
+  kind.parent?.kind === 'https_edge' ? href(['https_edges', parent]) : href(['event_subscriptions', parent])
+
+/** What only the response that created the resource contained. */
+function ShownOnce({ resource, id }: { resource: Resource; id: string }): JSX.Element | null {
+  const secrets = shownOnce(id, resource)
+  if (secrets.length === 0) return null
+  return (
+    <section class="box good" aria-label="Shown only once">
+      <p>Copy it now: it is shown only once.</p>
+      {secrets.map(([name, value]) => (
+        <div key={name}>
+          <h3>{titleOf(name)}</h3>
+          <Snippet label={titleOf(name)} text={value} />
+        </div>
+      ))}
+    </section>
+  )
+}
+
+const HIDDEN = new Set(['uri'])
+
+/** All fields, and each module that is set as a card. */
+function ResourceFields({ kind, resource }: { kind: Kind; resource: Resource }): JSX.Element {
+  const isModule = (name: string): boolean => Object.hasOwn(kind.modules, name)
+  // Parts that have a table of their own below.
+  const isChild = (value: unknown): boolean =>
+    Array.isArray(value) && value.length > 0 && !isRef(value[0]) && isResource(value[0])
+  const entries = Object.entries(resource).filter(
+    ([name, value]) => !HIDDEN.has(name) && !isModule(name) && !isChild(value),
+  )
+  const modules = Object.entries(resource).filter(([name, value]) => isModule(name) && value !== null)
+  return (
+    <>
+      <section class="card" aria-label="Fields">
+        <Fields entries={entries} />
+      </section>
+      {modules.map(([name, value]) => (
+        <section key={name} class="card" aria-label={titleOf(name)}>
+          <h2>{titleOf(name)}</h2>
+          <p class="hint">{kind.modules[name]?.doc}</p>
+          <Fields entries={Object.entries(value as Resource)} />
+        </section>
+      ))}
+    </>
+  )
+}
+
+const isResource = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'id' in value && 'uri' in value && 'created_at' in value

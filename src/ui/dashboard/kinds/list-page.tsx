@@ -1,0 +1,158 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Page as ApiPage } from '#client/types.ts'
+import type { Kind } from '#contract/kind.ts'
+import type { Collection } from '#contract/kinds/index.ts'
+import { titleOf } from '#contract/names.ts'
+import { isPaged } from '#contract/operations.ts'
+import { call, operationOf } from '#ui/dashboard/api.ts'
+import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
+import { keyOf, kindOf, searchFilter, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
+import { ResourceTable } from '#ui/dashboard/kinds/table.tsx'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { go, href, place } from '#ui/dashboard/router.ts'
+import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
+
+const PAGE_SIZE = 100
+/** Online state has no stream of changes. */
+const LIVE_MS = 3000
+const TYPING_MS = 300
+
+/** A page of the collection, by the query of the address: text `q`, filters of the kind, `before`. */
+async function loadPage(collection: Collection, query: URLSearchParams): Promise<ApiPage<Resource>> {
+  const kind = kindOf(collection)
+  const filter = searchFilter(kind, query.get('q') ?? '')
+  const own = Object.keys(kind.filters ?? {}).flatMap(name => {
+    const value = query.get(name)
+    return value ? [[name, value]] : []
+  })
+  const page = {
+    ...(isPaged(kind) && { limit: PAGE_SIZE }),
+    ...(filter !== undefined && { filter }),
+    ...(query.get('before') && { before_id: text(query.get('before')) }),
+    ...Object.fromEntries(own),
+  }
+  return (await call(collection, 'list', page)) as ApiPage<Resource>
+}
+
+/** The list of any kind. */
+export function ListPage({ collection }: { collection: Collection }): JSX.Element {
+  const kind = kindOf(collection)
+  const { query } = place.value
+  const loaded = useLoaded(`${collection}?${query}`, () => loadPage(collection, query), {
+    on: change => change.kind === kind.name,
+    ...(kind.live && { everyMs: LIVE_MS }),
+  })
+  const list = operationOf(collection, 'list')
+  return (
+    <>
+      <PageHead title={titleOf(collection)} sub={kind.doc}>
+        {list && <CopyAsCall operation={list} params={[]} />}
+        {kind.verbs.includes('create') && (
+          <a class="button primary" href={href([collection, 'new'])}>
+            New
+          </a>
+        )}
+      </PageHead>
+      <FilterBar collection={collection} kind={kind} />
+      <Shown of={loaded}>
+        {({ items, next }) => (
+          <>
+            {items.length === 0 ? (
+              <p class="empty">
+                {query.size > 0 ? 'Nothing matches.' : `There are no ${titleOf(collection)} yet.`}
+              </p>
+            ) : (
+              <ResourceTable collection={collection} items={items} />
+            )}
+            <Pager
+              collection={collection}
+              isFirst={!query.has('before')}
+              last={next && items.at(-1)}
+              kind={kind}
+            />
+          </>
+        )}
+      </Shown>
+    </>
+  )
+}
+
+const withQuery = (change: Readonly<Record<string, string>>): Record<string, string> => {
+  const all = { ...Object.fromEntries(place.value.query), ...change }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''))
+}
+
+function Pager(props: {
+  collection: Collection
+  kind: Kind
+  isFirst: boolean
+  last: Resource | undefined
+}): JSX.Element | null {
+  const { collection, kind, isFirst, last } = props
+  if (isFirst && !last) return null
+  return (
+    <nav class="pager" aria-label="Pages">
+      {!isFirst && <a href={href([collection], withQuery({ before: '' }))}>Newest</a>}
+      {last && <a href={href([collection], withQuery({ before: keyOf(kind, last) }))}>Older</a>}
+    </nav>
+  )
+}
+
+function FilterBar({ collection, kind }: { collection: Collection; kind: Kind }): JSX.Element {
+  const filters = Object.entries(kind.filters ?? {})
+  const set = (name: string, value: string): void =>
+    go(href([collection], withQuery({ [name]: value, before: '' })), 'replace')
+  return (
+    <form class="bar" role="search" onSubmit={event => event.preventDefault()}>
+      {isPaged(kind) && (
+        <FilterInput
+          key={`${collection} q`}
+          name="q"
+          label="Filter"
+          placeholder='Text, or an expression such as obj.description.contains("shop")'
+          set={set}
+        />
+      )}
+      {filters.map(([name, { doc }]) => (
+        <FilterInput
+          key={`${collection} ${name}`}
+          name={name}
+          label={titleOf(name)}
+          placeholder={titleOf(name)}
+          title={doc}
+          set={set}
+        />
+      ))}
+    </form>
+  )
+}
+
+function FilterInput(props: {
+  name: string
+  label: string
+  placeholder: string
+  title?: string
+  set: (name: string, value: string) => void
+}): JSX.Element {
+  const [value, setValue] = useState(place.value.query.get(props.name) ?? '')
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  return (
+    <input
+      type="search"
+      aria-label={props.label}
+      placeholder={props.placeholder}
+      title={props.title}
+      autocomplete="off"
+      spellcheck={false}
+      value={value}
+      onInput={event => {
+        const given = event.currentTarget.value
+        setValue(given)
+        clearTimeout(timer.current)
+        timer.current = setTimeout(() => props.set(props.name, given), TYPING_MS)
+      }}
+    />
+  )
+}

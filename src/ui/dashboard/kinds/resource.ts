@@ -1,0 +1,112 @@
+import { isPlainObject } from '#base/plain-object.ts'
+import { hasPrefixOf, type Kind } from '#contract/kind.ts'
+import { kinds, type Collection } from '#contract/kinds/index.ts'
+import type { Field } from '#contract/shape.ts'
+import { href } from '#ui/dashboard/router.ts'
+
+export type Resource = Readonly<Record<string, unknown>>
+
+export const isCollection = (name: string): name is Collection => Object.hasOwn(kinds, name)
+
+export const kindOf = (collection: Collection): Kind => kinds[collection]
+
+export const collectionOfKind = (name: string): Collection | undefined =>
+  (Object.keys(kinds) as Collection[]).find(collection => kinds[collection].name === name)
+
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+export const keyOf = (kind: Kind, resource: Resource): string => text(resource[kind.key])
+
+/** Fields that name a resource for people, best first. */
+const NAMES = [
+  'domain',
+  'public_url',
+  'description',
+  'name',
+  'email',
+  'addr',
+  'hostports',
+  'match',
+  'cidr',
+  'type',
+  'username',
+  'subject_common_name',
+  'forwards_to',
+  'ip',
+] as const
+
+/** What people call a resource; its id if nothing else. */
+export function nameOf(kind: Kind, resource: Resource): string {
+  for (const name of NAMES) {
+    const value = resource[name]
+    if (typeof value === 'string' && value !== '') return value
+    if (Array.isArray(value) && typeof value[0] === 'string') return value.join(', ')
+  }
+  return keyOf(kind, resource)
+}
+
+/** The page of a resource; its parent is part of the query, as its own id does not name it. */
+export const resourceHref = (
+  collection: Collection,
+  id: string,
+  parent?: string,
+  more: string[] = [],
+): string => href([collection, id, ...more], parent === undefined ? {} : { parent })
+
+/** The page of the resource with an id, if its kind has one and needs no parent. */
+export function hrefOfId(id: string): string | undefined {
+  for (const [collection, kind] of Object.entries(kinds) as [Collection, Kind][])
+    if (hasPrefixOf(kind, id) && kind.verbs.includes('get') && !kind.parent)
+      return resourceHref(collection, id)
+  return undefined
+}
+
+export const isRef = (value: unknown): value is { readonly id: string } =>
+  isPlainObject(value) && typeof value['id'] === 'string' && 'uri' in value
+
+interface SchemaType {
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly anyOf?: readonly SchemaType[]
+}
+
+/** The type of a field as read, without null; "reference" for Refs. */
+function readType(field: Field): string {
+  if (field.expand) return 'reference'
+  const schema = (field.read ?? {}) as SchemaType
+  const inner = schema.anyOf?.find(each => each.type !== 'null') ?? schema
+  const type = typeof inner.type === 'string' ? inner.type : inner.type?.find(each => each !== 'null')
+  return inner.format === 'date-time' ? 'moment' : (type ?? 'object')
+}
+
+const HIDDEN_COLUMNS = new Set(['uri', 'metadata', 'id', 'owner_id', 'region', 'updated_at'])
+const MAX_COLUMNS = 5
+
+/** The fields that a table shows besides the name and the id. */
+export const columnsOf = (kind: Kind): readonly (readonly [string, Field])[] =>
+  Object.entries(kind.shape)
+    .filter(([name, field]) => {
+      const type = readType(field)
+      return (
+        field.read !== undefined &&
+        field.secret === undefined &&
+        !HIDDEN_COLUMNS.has(name) &&
+        !(NAMES as readonly string[]).slice(0, 4).includes(name) &&
+        !/_pem$|^public_key$|^token$/.test(name) &&
+        (['string', 'boolean', 'integer', 'number', 'moment'].includes(type) || field.expand === true)
+      )
+    })
+    .slice(0, MAX_COLUMNS)
+
+/** The filter of a list for a text: the resources that contain it in one of their fields. */
+export function searchFilter(kind: Kind, words: string): string | undefined {
+  const wanted = words.trim()
+  if (wanted === '') return undefined
+  if (/\bobj\./.test(wanted)) return wanted
+  return Object.entries(kind.shape)
+    .filter(
+      ([, field]) => field.read !== undefined && field.secret === undefined && readType(field) === 'string',
+    )
+    .map(([name]) => `obj.${name}.contains(${JSON.stringify(wanted)})`)
+    .join(' || ')
+}

@@ -1,0 +1,60 @@
+import type { JSX } from 'preact'
+import type { Collection } from '#contract/kinds/index.ts'
+import { titleOf } from '#contract/names.ts'
+import {
+  columnsOf,
+  keyOf,
+  kindOf,
+  nameOf,
+  resourceHref,
+  type Resource,
+} from '#ui/dashboard/kinds/resource.ts'
+import { Value } from '#ui/dashboard/kinds/value.tsx'
+
+/** Resources as a table; each row leads to its page. */
+export function ResourceTable(props: {
+  collection: Collection
+  items: readonly Resource[]
+  parent?: string
+}): JSX.Element {
+  const kind = kindOf(props.collection)
+  const columns = columnsOf(kind)
+  const title = titleOf(kind.name)
+  return (
+    <div class="table-box" tabIndex={0} role="region" aria-label={titleOf(props.collection)}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{title}</th>
+            {columns.map(([name]) => (
+              <th key={name} scope="col">
+                {titleOf(name)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {props.items.map(item => {
+            const id = keyOf(kind, item)
+            const name = nameOf(kind, item)
+            return (
+              <tr key={id}>
+                <th scope="row">
+                  <a href={resourceHref(props.collection, id, props.parent)} dir="auto">
+                    {name}
+                  </a>
+                  {name !== id && <span class="dim id">{id}</span>}
+                </th>
+                {columns.map(([column]) => (
+                  <td key={column}>
+                    <Value value={item[column]} />
+                  </td>
+                ))}
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,68 @@
+import type { JSX } from 'preact'
+import { isPlainObject } from '#base/plain-object.ts'
+import { titleOf } from '#contract/names.ts'
+import { hrefOfId, isRef } from '#ui/dashboard/kinds/resource.ts'
+import { Time } from '#ui/dashboard/shell/parts.tsx'
+
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
+const ID = /^[a-z]{2,10}_[0-9A-Za-z]{20,}$/
+
+/** A link to the resource with an id. */
+function IdLink({ id }: { id: string }): JSX.Element {
+  const to = hrefOfId(id)
+  return to === undefined ? <code>{id}</code> : <a href={to}>{id}</a>
+}
+
+function Text({ value }: { value: string }): JSX.Element {
+  if (value === '') return <span class="dim">–</span>
+  if (MOMENT.test(value)) return <Time at={value} />
+  if (ID.test(value)) return <IdLink id={value} />
+  if (/^https?:\/\/[^/\s]+\/?$/.test(value))
+    return (
+      <a href={value} target="_blank" rel="noreferrer" dir="auto">
+        {value}
+      </a>
+    )
+  if (value.includes('\n')) return <pre tabIndex={0}>{value}</pre>
+  return <span dir="auto">{value}</span>
+}
+
+/** Any value of a resource. All of it is shown as text. */
+export function Value({ value }: { value: unknown }): JSX.Element {
+  if (value === null || value === undefined) return <span class="dim">–</span>
+  if (typeof value === 'string') return <Text value={value} />
+  if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>
+  if (typeof value === 'number') return <span>{value.toLocaleString()}</span>
+  if (isRef(value)) return <IdLink id={value.id} />
+  if (Array.isArray(value)) {
+    if (value.length === 0) return <span class="dim">none</span>
+    return (
+      <ul class="values">
+        {value.map((each, index) => (
+          <li key={index}>
+            <Value value={each} />
+          </li>
+        ))}
+      </ul>
+    )
+  }
+  if (!isPlainObject(value)) return <span>{JSON.stringify(value)}</span>
+  return <Fields entries={Object.entries(value)} />
+}
+
+/** Names and values in two columns. */
+export function Fields({ entries }: { entries: readonly (readonly [string, unknown])[] }): JSX.Element {
+  if (entries.length === 0) return <span class="dim">none</span>
+  return (
+    <dl>
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt dir="auto">{titleOf(name)}</dt>
+          <dd>
+            <Value value={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

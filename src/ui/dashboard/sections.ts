@@ -1,0 +1,94 @@
+import type { Kind } from '#contract/kind.ts'
+import { kinds, type Collection } from '#contract/kinds/index.ts'
+import { titleOf } from '#contract/names.ts'
+import { href } from '#ui/dashboard/router.ts'
+
+export interface Section {
+  readonly title: string
+  readonly collections: readonly Collection[]
+  /** Pages besides those of the collections. */
+  readonly pages?: readonly NavPage[]
+}
+
+export interface NavPage {
+  readonly title: string
+  readonly path: readonly string[]
+}
+
+const arranged: readonly Section[] = [
+  { title: 'Overview', collections: [], pages: [{ title: 'Overview', path: [] }] },
+  { title: 'Traffic', collections: ['requests'], pages: [{ title: 'Traffic', path: ['requests'] }] },
+  { title: 'Endpoints', collections: ['endpoints', 'tunnels'] },
+  {
+    title: 'Domains',
+    collections: [
+      'reserved_domains',
+      'reserved_addrs',
+      'agent_ingresses',
+      'tls_certificates',
+      'certificate_authorities',
+    ],
+  },
+  { title: 'Agents', collections: ['tunnel_sessions', 'credentials', 'ssh_credentials'] },
+  {
+    title: 'Edges',
+    collections: [
+      'https_edges',
+      'tls_edges',
+      'tcp_edges',
+      'endpoint_configurations',
+      'tunnel_group_backends',
+      'static_backends',
+      'weighted_backends',
+      'failover_backends',
+      'http_response_backends',
+    ],
+  },
+  {
+    title: 'Access',
+    collections: [
+      'ip_policies',
+      'ip_policy_rules',
+      'ip_restrictions',
+      'application_users',
+      'application_sessions',
+      'ssh_certificate_authorities',
+      'ssh_user_certificates',
+      'ssh_host_certificates',
+    ],
+  },
+  {
+    title: 'Events',
+    collections: ['event_subscriptions', 'event_destinations', 'event_deliveries', 'audit_events'],
+  },
+  { title: 'People and keys', collections: ['users', 'bot_users', 'service_users', 'api_keys'] },
+]
+
+/** Whether a kind has a list of its own; the others are listed at their parent. */
+const hasOwnList = (kind: Kind): boolean => kind.verbs.includes('list') && !kind.parent
+
+const known = new Set<string>(arranged.flatMap(({ collections }) => collections))
+const others = (Object.keys(kinds) as Collection[]).filter(
+  name => !known.has(name) && hasOwnList(kinds[name]),
+)
+
+/** The navigation. A kind that no section names is in the last one. */
+export const sections: readonly Section[] = [
+  ...arranged,
+  ...(others.length > 0 ? [{ title: 'More', collections: others }] : []),
+]
+
+/** The pages of a section, in order. */
+export const pagesOf = ({ pages = [], collections }: Section): readonly NavPage[] =>
+  pages.length > 0 ? pages : collections.map(name => ({ title: titleOf(name), path: [name] }))
+
+export const sectionOf = (path: readonly string[]): Section | undefined =>
+  path.length === 0
+    ? sections[0]
+    : sections.find(
+        ({ collections, pages = [] }) =>
+          collections.some(name => name === path[0]) ||
+          pages.some(page => page.path.length > 0 && page.path[0] === path[0]),
+      )
+
+export const hrefOf = ({ path }: NavPage): string => (path.length === 0 ? '/' : href(path))

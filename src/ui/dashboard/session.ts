@@ -1,0 +1,67 @@
+import { computed, signal } from '@preact/signals'
+import { responseError } from '#client/send.ts'
+
+export interface DashboardUser {
+  readonly id: string
+  readonly name: string
+  readonly email: string
+  readonly role: 'admin' | 'member'
+}
+
+interface BrowserSession {
+  readonly user: DashboardUser
+  readonly csrf_token: string
+  readonly expires_at: string
+}
+
+/** Undefined until the server has responded; null without a session. */
+export const session = signal<BrowserSession | null | undefined>(undefined)
+
+export const user = computed(() => session.value?.user)
+export const isAdmin = computed(() => user.value?.role === 'admin')
+
+/** True after a session ended while the page was used. */
+export const hasExpired = signal(false)
+
+/** Called for a response that rejects the session. The address stays, so that signing in returns to the page. */
+export function sessionEnded(): void {
+  if (!session.value) return
+  hasExpired.value = true
+  session.value = null
+}
+
+export const csrfHeader = (): Record<string, string> =>
+  session.value ? { 'x-csrf-token': session.value.csrf_token } : {}
+
+async function post(path: string, body: object): Promise<unknown> {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...csrfHeader() },
+    body: JSON.stringify(body),
+  })
+  const text = await response.text()
+  if (!response.ok) throw responseError(response, text)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+export type Credentials = { readonly token: string } | { readonly email: string; readonly password: string }
+
+export async function signIn(credentials: Credentials): Promise<void> {
+  session.value = (await post('/dashboard/login', credentials)) as BrowserSession
+  hasExpired.value = false
+}
+
+export async function signOut(where: 'here' | 'everywhere'): Promise<void> {
+  await post(where === 'here' ? '/dashboard/logout' : '/dashboard/logout_everywhere', {})
+  hasExpired.value = false
+  session.value = null
+}
+
+/** Asks the server whose session the browser has. */
+export async function loadSession(): Promise<void> {
+  const response = await fetch('/dashboard/session', { headers: { accept: 'application/json' } })
+  const text = await response.text()
+  if (response.status === 401) session.value = null
+  else if (response.ok) session.value = JSON.parse(text) as BrowserSession
+  else throw responseError(response, text)
+}

@@ -1,0 +1,58 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { isReachable } from '#ui/dashboard/api.ts'
+import { loadSession, session } from '#ui/dashboard/session.ts'
+import { Navigation } from '#ui/dashboard/shell/navigation.tsx'
+import { Page } from '#ui/dashboard/shell/page.tsx'
+import { ErrorBox, Toasts } from '#ui/dashboard/shell/parts.tsx'
+import { SearchButton } from '#ui/dashboard/shell/search.tsx'
+import { SignIn } from '#ui/dashboard/shell/sign-in.tsx'
+import { UserMenu } from '#ui/dashboard/shell/user-menu.tsx'
+
+const RETRY_MS = 2000
+
+/** The dashboard: the sign-in page without a session, and otherwise the page that the path names. */
+export function App(): JSX.Element {
+  const [error, setError] = useState<Error>()
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const load = (): void => {
+      loadSession().then(
+        () => setError(undefined),
+        (cause: unknown) => {
+          setError(cause instanceof Error ? cause : new Error(String(cause)))
+          timer = setTimeout(load, RETRY_MS)
+        },
+      )
+    }
+    load()
+    return () => clearTimeout(timer)
+  }, [])
+  if (session.value === undefined)
+    return <main class="sign-in">{error ? <ErrorBox error={error} /> : <p class="hint">Loading …</p>}</main>
+  if (session.value === null) return <SignIn />
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header>
+        <a href="/" class="brand">
+          Adit
+        </a>
+        <SearchButton />
+        <UserMenu />
+      </header>
+      <Navigation />
+      <main id="main" tabIndex={-1}>
+        {!isReachable.value && (
+          <p class="box warn" role="status">
+            The server does not respond. What you see may be out of date; the page tries again.
+          </p>
+        )}
+        <Page />
+      </main>
+      <Toasts />
+    </div>
+  )
+}

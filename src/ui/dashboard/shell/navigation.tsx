@@ -1,0 +1,51 @@
+import type { JSX } from 'preact'
+import { isLive } from '#ui/dashboard/live.ts'
+import { place } from '#ui/dashboard/router.ts'
+import { hrefOf, pagesOf, sectionOf, sections, type Section } from '#ui/dashboard/sections.ts'
+
+/** The sections, and the pages of the one that is shown. */
+export function Navigation(): JSX.Element {
+  const { path } = place.value
+  const current = sectionOf(path)
+  return (
+    <nav aria-label="Sections">
+      <ul>
+        {sections.map(section => (
+          <Entry key={section.title} section={section} isOpen={section === current} page={path[0]} />
+        ))}
+        <li>
+          <a href="/docs" target="_blank" rel="noreferrer">
+            API reference
+          </a>
+        </li>
+      </ul>
+      <p class={isLive.value ? 'live on' : 'live'} role="status">
+        {isLive.value ? 'Live' : 'Connecting …'}
+      </p>
+    </nav>
+  )
+}
+
+function Entry(props: { section: Section; isOpen: boolean; page: string | undefined }): JSX.Element {
+  const { section, isOpen, page } = props
+  const pages = pagesOf(section)
+  const [first] = pages
+  return (
+    <li class={isOpen ? 'open' : ''}>
+      <a href={first ? hrefOf(first) : '/'} aria-current={isOpen ? 'true' : undefined}>
+        {section.title}
+      </a>
+      {isOpen && pages.length > 1 && (
+        <ul>
+          {pages.map(each => (
+            <li key={each.title}>
+              <a href={hrefOf(each)} aria-current={each.path[0] === page ? 'page' : undefined}>
+                {each.title}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  )
+}

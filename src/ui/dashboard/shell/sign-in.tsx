@@ -1,0 +1,80 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
+import { go, place } from '#ui/dashboard/router.ts'
+import { hasExpired, signIn, type Credentials } from '#ui/dashboard/session.ts'
+
+/** The token of a one-time link. It is in the fragment, which browsers do not send, and is removed from the history. */
+function takeToken(): string | undefined {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token')
+  if (token !== null) history.replaceState(null, '', location.pathname + location.search)
+  return token ?? undefined
+}
+
+export function SignIn(): JSX.Element {
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [error, setError] = useState<Error>()
+  const [isBusy, setIsBusy] = useState(false)
+  const attempt = async (credentials: Credentials): Promise<void> => {
+    setIsBusy(true)
+    setError(undefined)
+    try {
+      await signIn(credentials)
+      if (place.value.path[0] === 'login') go('/', 'replace')
+    } catch (cause) {
+      setError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+    setIsBusy(false)
+  }
+  useEffect(() => {
+    document.title = 'Sign in · Adit'
+    const token = takeToken()
+    if (token !== undefined) void attempt({ token })
+  }, [])
+  return (
+    <main class="sign-in">
+      <h1>
+        <span class="brand">Adit</span>
+      </h1>
+      {hasExpired.value && <p role="status">Your session has ended. Sign in to continue on this page.</p>}
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          void attempt({ email, password })
+        }}
+      >
+        <label>
+          E-mail address
+          <input
+            type="email"
+            name="email"
+            autocomplete="username"
+            required
+            value={email}
+            onInput={event => setEmail(event.currentTarget.value)}
+          />
+        </label>
+        <label>
+          Password
+          <input
+            type="password"
+            name="password"
+            autocomplete="current-password"
+            required
+            value={password}
+            onInput={event => setPassword(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary" disabled={isBusy}>
+          Sign in
+        </button>
+      </form>
+      {error && <ErrorBox error={error} />}
+      <p class="hint">
+        Without a password: run <code>adit dashboard</code> with an admin API key. It prints a link that signs
+        in once.
+      </p>
+    </main>
+  )
+}
