@@ -1,13 +1,14 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, globSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { until } from './until.ts'
 
+const root = join(import.meta.dirname, '../..')
 const START_TIMEOUT_MS = 60_000
 
 /** Small memory and a private socket. Tests kill processes, never the machine, so that nothing need reach the disk. */
@@ -45,6 +46,9 @@ function programs(): string {
   if (initdb === undefined) throw new Error('PostgreSQL is missing: run scripts/install-test-parts.sh.')
   return dirname(initdb)
 }
+
+/** With owners and permissions, which PostgreSQL checks. */
+const copy = (from: string, to: string): Buffer => execFileSync('cp', ['--archive', from, to])
 
 const hasEnded = (server: ChildProcess | undefined): boolean =>
   server === undefined || server.exitCode !== null || server.signalCode !== null
@@ -88,12 +92,24 @@ class Cluster implements TestPostgres {
     return this.#urlOf('postgres')
   }
 
+  /** Copies a cluster that the first test on this machine made: `initdb` takes longer than many tests. */
   initialise(): void {
+    const template = join(root, 'node_modules/.cache', `postgres-${basename(dirname(this.#bin))}`)
+    if (existsSync(template)) return void copy(template, this.#data)
     const options = ['--pgdata', this.#data, '--username=postgres', '--auth=trust', '--encoding=UTF8']
     // A locale whose order differs from that of bytes, as databases in production have.
     options.push('--locale-provider=icu', '--icu-locale=en-US', '--locale=C.UTF-8')
     options.push('--no-sync')
     execFileSync(join(this.#bin, 'initdb'), options, { ...this.#user, cwd: this.#folder, stdio: 'pipe' })
+    const made = `${template}-${process.pid}`
+    mkdirSync(dirname(template), { recursive: true })
+    copy(this.#data, made)
+    try {
+      renameSync(made, template)
+    } catch {
+      // Another test was faster.
+      rmSync(made, { recursive: true })
+    }
   }
 
   async newDatabase(): Promise<string> {
