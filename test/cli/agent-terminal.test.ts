@@ -6,6 +6,7 @@ import { after, before, suite, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { decodeQR } from 'qr/decode.js'
 import type { Tunnel } from '#agent/tunnel.ts'
+import { qrCode } from '#cli/agent/qr-code.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'
 import { TrafficStats } from '#cli/agent/traffic-stats.ts'
 import { agentOnTerminal, visit, webService } from './agent-support.ts'
@@ -159,7 +160,7 @@ suite('the picture', () => {
     traffic,
     help: [],
     notes: [{ level: 'error', message: 'two\nlines \u001b[2J' }],
-    qrUrl: undefined,
+    qr: undefined,
   })
   const tunnel = {} as Tunnel
   const traffic = (): TrafficStats => {
@@ -189,20 +190,18 @@ suite('the picture', () => {
   })
 
   for (const isColoured of [true, false])
-    test(`has a QR code that scanners read, ${isColoured ? 'with' : 'without'} colours`, () => {
+    test(`has a QR code that scanners read, ${isColoured ? 'with' : 'without'} colours`, async () => {
       const url = 'https://a-name-of-some-length.tunnels.example.com:8443'
-      const lines = screenLines({ ...scene(traffic()), qrUrl: url }, { columns: 80, rows: 24 }, isColoured)
+      const qr = await qrCode(url, isColoured)
+      const lines = screenLines({ ...scene(traffic()), qr }, { columns: 80, rows: 24 }, isColoured)
       const code = lines.map(line => stripVTControlCharacters(line)).filter(line => /[▀▄█]/.test(line))
       assert.equal(scanned(code, isColoured), url)
       assert.equal(lines.at(-1)?.includes(url), true)
     })
 
-  test('says when the terminal is too small for a QR code', () => {
-    const lines = screenLines(
-      { ...scene(traffic()), qrUrl: 'https://x.example' },
-      { columns: 60, rows: 12 },
-      false,
-    )
+  test('says when the terminal is too small for a QR code', async () => {
+    const qr = await qrCode('https://x.example', false)
+    const lines = screenLines({ ...scene(traffic()), qr }, { columns: 60, rows: 12 }, false)
     assert.match(lines.join('\n'), /too small for the QR code[^]*https:\/\/x\.example/)
   })
 

@@ -1,13 +1,18 @@
-import { encodeQR } from 'qr'
-
 /** Quiet zone; phones accept two modules, which leaves room on a terminal of 24 lines. */
 const BORDER = 2
 const HALVES = [' ', '▄', '▀', '█'] as const
 
-/** A QR code as lines of half blocks, each with two rows; blocks are the dark modules, or the light ones. */
-export function qrLines(text: string, blocksAreDark: boolean): string[] {
-  const rows = encodeQR(text, 'raw', { ecc: 'low', border: BORDER })
-  return rows
+export interface QrCode {
+  readonly url: string
+  readonly lines: readonly string[]
+}
+
+/** The QR code of a URL as lines of half blocks, each with two rows; blocks are the dark modules, or the light ones. */
+export async function qrCode(url: string, blocksAreDark: boolean): Promise<QrCode> {
+  // It makes large tables when it is loaded.
+  const { encodeQR } = await import('qr')
+  const rows = encodeQR(url, 'raw', { ecc: 'low', border: BORDER })
+  const lines = rows
     .filter((_, at) => at % 2 === 0)
     .map((upper, pair) => {
       const lower = rows[2 * pair + 1] ?? upper.map(() => false)
@@ -16,4 +21,5 @@ export function qrLines(text: string, blocksAreDark: boolean): string[] {
         .map((isDark, at) => HALVES[(isBlock(isDark) ? 2 : 0) + (isBlock(lower[at]) ? 1 : 0)])
         .join('')
     })
+  return { url, lines }
 }

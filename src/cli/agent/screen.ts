@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { AgentStatus } from '#agent/events.ts'
-import { qrLines } from '#cli/agent/qr-code.ts'
+import type { QrCode } from '#cli/agent/qr-code.ts'
 import type { ShownRequest, TrafficStats } from '#cli/agent/traffic-stats.ts'
 import { labelText, type NoteLevel } from '#cli/agent/view.ts'
 import { printable } from '#cli/printable.ts'
@@ -22,8 +22,8 @@ export interface Scene {
   /** Help lines about keys: empty while hidden, undefined without keys. */
   readonly help: readonly string[] | undefined
   readonly notes: readonly { readonly level: NoteLevel; readonly message: string }[]
-  /** An address shown as a QR code, which takes the whole screen. */
-  readonly qrUrl: string | undefined
+  /** Takes the whole screen. */
+  readonly qr: QrCode | undefined
 }
 
 export interface Size {
@@ -45,15 +45,12 @@ const row = (label: string, ...pieces: Piece[]): Piece[] => [piece(label.padEnd(
 /** The lines of the view, limited to the width and height of the terminal. */
 export function screenLines(scene: Scene, size: Size, isColoured: boolean): string[] {
   const columns = size.columns - 1
-  const lines =
-    scene.qrUrl === undefined ? statusLines(scene, columns) : qrScreen(scene.qrUrl, size, isColoured)
+  const lines = scene.qr === undefined ? statusLines(scene, columns) : qrScreen(scene.qr, size)
   // The last line and column stay free: writing there would scroll, or erase what was just written.
   return lines.slice(0, Math.max(1, size.rows - 1)).map(line => drawn(line, columns, isColoured))
 }
 
-/** Scanners expect dark on light. Without colours, blocks are light on the usual dark terminal. */
-function qrScreen(url: string, { columns, rows }: Size, isColoured: boolean): Piece[][] {
-  const code = qrLines(url, isColoured)
+function qrScreen({ url, lines: code }: QrCode, { columns, rows }: Size): Piece[][] {
   const address = folded('', [piece(url, 'cyan')], columns - 1)
   const isTooSmall = code.length + address.length + 1 > rows - 1 || (code[0]?.length ?? 0) > columns - 1
   return [

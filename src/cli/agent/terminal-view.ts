@@ -1,6 +1,7 @@
 import type { AgentStatus, ConnectionEvent, RequestEvent } from '#agent/events.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { copySequence, openInBrowser, Keys, type KeyCommand } from '#cli/agent/keys.ts'
+import { qrCode, type QrCode } from '#cli/agent/qr-code.ts'
 import { screenLines, type Scene } from '#cli/agent/screen.ts'
 import { TrafficStats } from '#cli/agent/traffic-stats.ts'
 import type { NoteLevel, AgentView } from '#cli/agent/view.ts'
@@ -46,7 +47,7 @@ export class TerminalView implements AgentView {
   #soon: NodeJS.Timeout | undefined
   #over = false
   #showsHelp = false
-  #qrUrl: string | undefined
+  #qr: QrCode | undefined
   readonly #keys: Keys | undefined
 
   constructor(options: TerminalOptions) {
@@ -151,8 +152,7 @@ export class TerminalView implements AgentView {
       doc: 'show or hide the address as a QR code',
       run: () =>
         this.#withUrl(url => {
-          this.#qrUrl = this.#qrUrl === undefined ? url : undefined
-          this.#draw()
+          void this.#toggleQr(url)
         }),
     },
     q: { doc: 'quit', run: () => this.#options.quit() },
@@ -163,6 +163,12 @@ export class TerminalView implements AgentView {
         this.#draw()
       },
     },
+  }
+
+  async #toggleQr(url: string): Promise<void> {
+    // Scanners expect dark on light. Without colours, blocks are light on the usual dark terminal.
+    this.#qr = this.#qr === undefined ? await qrCode(url, this.#isColoured) : undefined
+    this.#draw()
   }
 
   #open(url: string): void {
@@ -224,7 +230,7 @@ export class TerminalView implements AgentView {
       traffic: this.#traffic,
       help: this.#help(),
       notes: this.#notes,
-      qrUrl: this.#qrUrl,
+      qr: this.#qr,
     }
   }
 }
