@@ -34,7 +34,8 @@ export class JsonCollector {
 
   /** Where the object ends in these bytes. */
   #scan(bytes: Buffer): number | undefined {
-    for (const [index, byte] of bytes.entries()) {
+    for (let index = 0; index < bytes.length; index++) {
+      const byte = bytes[index] ?? 0
       if (this.#escaped) this.#escaped = false
       else if (this.#inText && byte === BACKSLASH) this.#escaped = true
       else if (byte === QUOTE) this.#inText = !this.#inText
