@@ -54,6 +54,23 @@ const common = {
   external: ['pg-native', 'cpu-features', '*.node'],
 } satisfies BuildOptions
 
+/**
+ * Loads modules of Node with `require`: importing one as an ES module reads all of its exports, and some of them load
+ * other modules, such as `WebSocket` of node:http, which loads the client of `fetch`.
+ */
+export const requiredBuiltins: Plugin = {
+  name: 'required-builtins',
+  setup: bundler => {
+    const namespace = 'builtin'
+    bundler.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace, sideEffects: false } : undefined,
+    )
+    bundler.onLoad({ filter: /.*/, namespace }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)})`,
+    }))
+  },
+}
+
 /** Bundled CommonJS packages call require() for Node modules, and look for their own folder. */
 export const forCommonJs = [
   "import { createRequire as makeRequire } from 'node:module'",
@@ -71,7 +88,7 @@ export async function bundleModules(
   const { outputFiles, metafile } = await build({
     ...common,
     ...options,
-    plugins: [uiFiles, dashboard(pages)],
+    plugins: [requiredBuiltins, uiFiles, dashboard(pages)],
     entryPoints,
     format: 'esm',
     splitting: true,

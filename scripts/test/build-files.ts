@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
-import { forCommonJs, root } from '../package/bundle.ts'
+import { forCommonJs, requiredBuiltins, root } from '../package/bundle.ts'
 import { metadata } from '../package/npm.ts'
 
 /** `node --test` ignores files under node_modules. */
@@ -70,7 +70,7 @@ export async function buildFiles(files: readonly string[]): Promise<string[]> {
     logLevel: 'error',
     define: places,
     external: ['pg-native', 'cpu-features', '*.node'],
-    plugins: [externalPackages, sourcePlaces],
+    plugins: [requiredBuiltins, externalPackages, sourcePlaces],
     banner: { js: forCommonJs },
   })
   return files.map(file => join('dist/tests', relative('test', file)).replace(/\.ts$/, '.mjs'))
