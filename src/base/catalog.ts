@@ -62,6 +62,46 @@ export const catalog = {
     status: 403,
     text: 'Only the API key of an admin can make a sign-in link. Members sign in with their password.',
   },
+  sign_in_rejected: {
+    number: 90456,
+    status: 401,
+    text: 'The e-mail address or the password is wrong.',
+  },
+  sign_in_blocked: {
+    number: 90457,
+    status: 429,
+    text: 'There were too many wrong passwords. Try again in {retryAfter} seconds, or get a sign-in link from an admin.',
+  },
+  passwords_busy: {
+    number: 90458,
+    status: 503,
+    text: 'Too many passwords are being checked. Try again in {retryAfter} seconds.',
+  },
+  password_weak: {
+    number: 90459,
+    status: 400,
+    text: 'The password {reason}. Choose a longer one, such as several unrelated words.',
+  },
+  password_wrong: {
+    number: 90460,
+    status: 403,
+    text: 'The current password is wrong.',
+  },
+  invitation_invalid: {
+    number: 90461,
+    status: 401,
+    text: 'This invitation was used already, has expired or is incomplete. Ask an admin for another one.',
+  },
+  invitation_admin: {
+    number: 90462,
+    status: 403,
+    text: 'Only admins can invite users.',
+  },
+  invitation_inactive: {
+    number: 90463,
+    status: 400,
+    text: 'The user {id} is not active. Set "active" to true first.',
+  },
   authtoken_given: {
     number: 206,
     status: 401,

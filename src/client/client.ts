@@ -35,8 +35,11 @@ export function createClient(options: ClientOptions): Client {
     name,
     (filters: Record<string, string>, how: StreamOptions) => streamItems(stream, sendStream, filters, how),
   ])
-  const { method, path } = dashboardCalls.link
-  const dashboard = { link: () => send({ method, path }) }
+  const { link, invite } = dashboardCalls
+  const dashboard = {
+    link: () => send({ method: link.method, path: link.path }),
+    invite: (body: unknown) => send({ method: invite.method, path: invite.path, body }),
+  }
   return Object.fromEntries([
     ...members,
     ...once,

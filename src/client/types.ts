@@ -89,9 +89,12 @@ export type StreamMethods = {
   ) => AsyncGenerator<Static<Streams[N]['data']>, void>
 }
 
+type DashboardCalls = typeof dashboardCalls
+
 /** Signing in is for browsers; programs make links for them. */
 export interface DashboardMethods {
-  link(): Promise<Static<(typeof dashboardCalls)['link']['output']>>
+  link(): Promise<Static<DashboardCalls['link']['output']>>
+  invite(body: Static<DashboardCalls['invite']['input']>): Promise<Static<DashboardCalls['invite']['output']>>
 }
 
 export type Client = { readonly [C in keyof Kinds]: CollectionOf<Kinds[C]> } & {

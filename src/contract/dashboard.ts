@@ -1,4 +1,4 @@
-import { line, moment, object, oneOf, type TSchema } from '#contract/schema.ts'
+import { line, moment, object, oneOf, partly, text, type TSchema } from '#contract/schema.ts'
 
 /** A request that signs browsers in or out: not an operation on a resource. */
 export interface DashboardCall {
@@ -14,6 +14,11 @@ export interface DashboardCall {
 
 /** The header that repeats the session's token in every request that changes something. */
 export const CSRF_HEADER = 'x-csrf-token'
+
+const email = line({ maxBytes: 254 })
+// The upper limit is only for the time that hashing takes.
+const password = text({ maxBytes: 512 })
+const linkToken = line({ maxBytes: 200 })
 
 const signedIn = object({
   user: object({ id: line(), name: line(), email: line(), role: oneOf('admin', 'member') }),
@@ -34,8 +39,9 @@ export const dashboardCalls = {
   login: {
     method: 'POST',
     path: '/dashboard/login',
-    summary: 'Sign a browser in: sets the session cookie.',
-    input: object({ token: line({ maxBytes: 200 }) }),
+    summary:
+      'Sign a browser in with the token of a link, or with e-mail address and password. Sets the session cookie.',
+    input: object({ token: partly(linkToken), email: partly(email), password: partly(password) }),
     status: 200,
     output: signedIn,
     credential: 'none',
@@ -47,6 +53,34 @@ export const dashboardCalls = {
     status: 200,
     output: signedIn,
     credential: 'cookie',
+  },
+  invite: {
+    method: 'POST',
+    path: '/dashboard/invite',
+    summary: 'Make a link with which a user sets a password, once and within 3 days. Only for admins.',
+    credential: 'key',
+    input: object({ user_id: line({ maxBytes: 64 }) }),
+    status: 201,
+    output: object({ url: line(), expires_at: moment() }),
+  },
+  invitation: {
+    method: 'POST',
+    path: '/dashboard/invitation',
+    summary:
+      'Set a password with the token of an invitation, and sign in. Ends the other sessions of the user.',
+    input: object({ token: linkToken, password }),
+    status: 200,
+    output: signedIn,
+    credential: 'none',
+  },
+  password: {
+    method: 'POST',
+    path: '/dashboard/password',
+    summary:
+      'Change the password of the signed-in user; current_password is required if there is one. Ends the other sessions of the user.',
+    input: object({ current_password: partly(password), password }),
+    credential: 'cookie',
+    status: 204,
   },
   logout: {
     method: 'POST',

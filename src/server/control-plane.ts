@@ -1,5 +1,6 @@
 import { createApi } from '#api/app.ts'
 import type { Deps } from '#api/call.ts'
+import { prunePasswords } from '#api/dashboard/password-rows.ts'
 import { pruneSessions, type SessionLimits } from '#api/dashboard/sessions.ts'
 import type { HttpServer } from '#api/http-server.ts'
 import type { Degraded } from '#api/pages.ts'
@@ -113,6 +114,7 @@ const prunedBy = ({ store, userSessions, settings, events, log, now }: ControlPl
     async prune() {
       await userSessions.prune()
       await pruneSessions({ store, now, limits: dashboardLimits(settings) })
+      await prunePasswords(store)
     },
   },
   auditDays: settings.audit_days,

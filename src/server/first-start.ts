@@ -92,7 +92,10 @@ export async function firstStart(
   keepSecret(folder, 'authtoken', secrets.authtoken)
   const outcome = await store.commit(firstRows(ids, secrets).map(row => insertion(row, now)))
   if (outcome.ok) {
-    const link = await newLink({ store, now: () => now }, { user: ids.user, apiKey: ids.key })
+    const link = await newLink(
+      { store, now: () => now },
+      { purpose: 'sign_in', user: ids.user, apiKey: ids.key },
+    )
     return { ...secrets, dashboardToken: new Secret(link.token) }
   }
   // Another process on the same database was faster: its admin is the first, and the tokens made here are void.

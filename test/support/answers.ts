@@ -41,7 +41,8 @@ function withoutReturned(value: unknown, parent: string): unknown {
 }
 
 /** The same for a link that signs in. */
-export const withoutLink = (text: string): string => text.replace(/(\/dashboard\/login#token=)\w+/, '$1')
+export const withoutLink = (text: string): string =>
+  text.replace(/(\/dashboard\/(?:login|invitation)#token=)\w+/, '$1')
 
 /** What is left of an answer of the API, in JSON, when that is taken away which it may show. */
 export function withoutShown(text: string, isCreation: boolean): string {

@@ -49,9 +49,17 @@ export class Browser {
   delete = (path: string, options?: CallOptions) => this.call('DELETE', path, options)
 }
 
-/** Posts to the page that signs in, without any credential. */
+/** Posts as the page that signs in does, without any credential. */
 export const postLogin = (api: Caller, body: unknown, headers: Record<string, string> = {}) =>
-  api.call('POST', '/dashboard/login', {
+  postDashboard(api, '/dashboard/login', body, headers)
+
+export const postDashboard = (
+  api: Caller,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+) =>
+  api.call('POST', path, {
     token: null,
     body,
     headers: { origin: api.url, 'sec-fetch-site': 'same-origin', ...headers },

@@ -2,12 +2,12 @@ import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
 import { sendNothing, sendText } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
 import { setSessionCookie } from '#api/dashboard/cookie.ts'
-import { linkUrl, newLink } from '#api/dashboard/links.ts'
+import { invitationUrl, linkUrl, newLink } from '#api/dashboard/links.ts'
 import { requireOwnOrigin } from '#api/dashboard/origin.ts'
 import type { Session } from '#api/dashboard/sessions.ts'
-import { SignIns } from '#api/dashboard/sign-ins.ts'
+import { SignIns, type BrowserClient } from '#api/dashboard/sign-ins.ts'
 import type { HttpCall, HttpServer } from '#api/http-server.ts'
-import { childRows } from '#api/records.ts'
+import { childRows, find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
 import { readJson } from '#api/request.ts'
 import { fail } from '#base/errors.ts'
@@ -16,6 +16,7 @@ import { dashboardCalls } from '#contract/dashboard.ts'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { apiKey as apiKeyKind } from '#contract/kinds/api-key.ts'
 import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
+import { user as userKind } from '#contract/kinds/users.ts'
 
 type Routes = Record<keyof typeof dashboardCalls, (httpCall: HttpCall) => Promise<void>>
 
@@ -39,21 +40,28 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
   const { publicUrl } = options
   const { browsers, sessions } = admission
   const signIns = new SignIns({ ...options, sessions })
+  const signedIn = signedInBy(options, admission)
   return {
     link: httpCall => sendLink(httpCall, options, admission),
-    async login(httpCall) {
-      const { request } = httpCall
-      requireOwnOrigin(request, publicUrl, 'none')
-      const given = await readJson(dashboardCalls.login.input, request)
-      const { ip, base } = admission.callFor(httpCall, NO_ONE)
-      const userAgent = request.headers['user-agent'] ?? ''
-      const before = await browsers.sessionOf(request)
-      const token = await signIns.withLink(given.token, { ip, base, userAgent })
-      // An attacker may have given the browser its earlier session.
-      if (before) await end([before.principal.keyId], admission.callFor(httpCall, before.principal))
-      const seconds = Math.floor(sessions.lifetimeMs / 1000)
-      setSessionCookie(httpCall, { token, seconds, publicUrl })
-      sendSession(httpCall, (await sessions.find(token)) ?? fail('session_invalid'))
+    invite: httpCall => sendInvitation(httpCall, options, admission),
+    login: httpCall =>
+      signedIn(httpCall, async client => {
+        const { token, email, password } = await readJson(dashboardCalls.login.input, httpCall.request)
+        if (token !== undefined) return signIns.withLink(token, client)
+        return signIns.withPassword({ email: email ?? '', password: password ?? '' }, client)
+      }),
+    invitation: httpCall =>
+      signedIn(httpCall, async client => {
+        const given = await readJson(dashboardCalls.invitation.input, httpCall.request)
+        return signIns.withInvitation(given, client)
+      }),
+    async password(httpCall) {
+      const session = await browsers.identify(httpCall.request)
+      const given = await readJson(dashboardCalls.password.input, httpCall.request)
+      const { current_password: current, password } = given
+      const call = admission.callFor(httpCall, session.principal)
+      await signIns.changePassword({ current, password }, session, call)
+      sendNothing(httpCall)
     },
     async session(httpCall) {
       sendSession(httpCall, await browsers.identify(httpCall.request))
@@ -74,6 +82,22 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
   }
 }
 
+/** Starts a session with a sign-in that resolves to its token, and responds with its cookie. */
+function signedInBy({ publicUrl }: ApiAdmissionOptions, admission: ApiAdmission) {
+  const { browsers, sessions } = admission
+  return async (httpCall: HttpCall, signIn: (client: BrowserClient) => Promise<string>): Promise<void> => {
+    const { request } = httpCall
+    requireOwnOrigin(request, publicUrl, 'none')
+    const { ip, base } = admission.callFor(httpCall, NO_ONE)
+    const before = await browsers.sessionOf(request)
+    const token = await signIn({ ip, base, userAgent: request.headers['user-agent'] ?? '' })
+    // An attacker may have given the browser its earlier session.
+    if (before) await end([before.principal.keyId], admission.callFor(httpCall, before.principal))
+    setSessionCookie(httpCall, { token, seconds: Math.floor(sessions.lifetimeMs / 1000), publicUrl })
+    sendSession(httpCall, (await sessions.find(token)) ?? fail('session_invalid'))
+  }
+}
+
 /** The caller of a request before it has signed in. */
 const NO_ONE: Call['principal'] = { id: '', role: 'member', subject: '', keyId: '' }
 
@@ -85,8 +109,23 @@ async function sendLink(
   const { principal, base } = await admission.admit(httpCall)
   const { id: user, keyId: apiKey, role } = principal
   if (role !== 'admin' || !hasPrefixOf(apiKeyKind, apiKey)) fail('link_not_user')
-  const { token, expires } = await newLink({ store, now }, { user, apiKey })
+  const { token, expires } = await newLink({ store, now }, { purpose: 'sign_in', user, apiKey })
   sendText(httpCall, 201, JSON.stringify({ url: linkUrl(base, token), expires_at: timestamp(expires) }))
+}
+
+async function sendInvitation(
+  httpCall: HttpCall,
+  { store, now }: ApiAdmissionOptions,
+  admission: ApiAdmission,
+): Promise<void> {
+  const call = await admission.admit(httpCall)
+  if (call.principal.role !== 'admin') fail('invitation_admin')
+  const { user_id: id } = await readJson(dashboardCalls.invite.input, httpCall.request)
+  const { body } = await find({ kind: userKind, id, parent: null }, call)
+  if (body['active'] !== true) fail('invitation_inactive', { field: 'user_id', id })
+  const { token, expires } = await newLink({ store, now }, { purpose: 'invitation', user: id, apiKey: null })
+  const answer = { url: invitationUrl(call.base, token), expires_at: timestamp(expires) }
+  sendText(httpCall, 201, JSON.stringify(answer))
 }
 
 function sendSession(httpCall: HttpCall, { user, csrfToken, expiresAt }: Session): void {

@@ -119,8 +119,12 @@ export class DashboardSessions implements RowCache {
     )
   }
 
-  /** A new session for a user, with the writes that store it and end its surplus ones. */
-  async prepare(owner: string, { method, apiKey, ip, userAgent }: NewSignIn): Promise<NewSession> {
+  /** A new session for a user, with the writes that store it and end surplus ones, unless they are `ended` already. */
+  async prepare(
+    owner: string,
+    { method, apiKey, ip, userAgent }: NewSignIn,
+    ended: ReadonlySet<string>,
+  ): Promise<NewSession> {
     const { now, store, sealer, limits } = this.#options
     const id = newId(dashboardSession.prefix ?? '', now())
     const token = newToken(id)
@@ -145,7 +149,7 @@ export class DashboardSessions implements RowCache {
       body: serialize(dashboardSession, id, { ...body }, { sealer }),
     }
     const earlier = await childRows(dashboardSession.name, owner, { store })
-    const surplus = earlier.slice(MAX_PER_USER - 1)
+    const surplus = earlier.slice(MAX_PER_USER - 1).filter(each => !ended.has(each.id))
     return {
       id,
       token,

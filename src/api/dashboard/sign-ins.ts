@@ -1,8 +1,13 @@
 import type { Call, Deps, Principal } from '#api/call.ts'
+import { Guesses } from '#api/dashboard/guesses.ts'
 import { findLink } from '#api/dashboard/links.ts'
+import { isPassword, passwordHash } from '#api/dashboard/password-hash.ts'
+import { passwordWrite, storedHash } from '#api/dashboard/password-rows.ts'
+import { requireGoodPassword } from '#api/dashboard/password-rules.ts'
 import { RejectedSignIns } from '#api/dashboard/rejected-sign-ins.ts'
-import type { DashboardSessions, NewSignIn } from '#api/dashboard/sessions.ts'
+import type { DashboardSessions, NewSignIn, Session } from '#api/dashboard/sessions.ts'
 import { eventOf } from '#api/events.ts'
+import { childRows } from '#api/records.ts'
 import { fail } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
@@ -24,36 +29,114 @@ export interface SignInsOptions extends Deps {
   readonly log: Log
 }
 
-/** Starts sessions. */
+const removal = ({ id, version }: Row): Write => ({ op: 'remove', id, version })
+
+const bodyOf = (row: Row): UserBody => JSON.parse(row.body) as UserBody
+
+/** Starts sessions; each method resolves to the session's token. */
 export class SignIns {
   readonly #options: SignInsOptions
   readonly #rejected: RejectedSignIns
+  readonly #guesses: Guesses
 
   constructor(options: SignInsOptions) {
     this.#options = options
     this.#rejected = new RejectedSignIns(options)
+    this.#guesses = new Guesses(options.now)
   }
 
-  /** Uses a link; of two requests with the same link, one succeeds. Resolves to the session's token. */
+  /** Of two requests with the same link, one succeeds. */
   withLink(token: string, client: BrowserClient): Promise<string> {
-    const attempt = async (): Promise<string | typeof CONFLICT> => {
-      const { store } = this.#options
-      const link = await findLink(token, this.#options)
-      const owner = link && (await this.#activeUser(link.user))
-      const hasKey = link?.apiKey === null || (link && (await store.get(link.apiKey)) !== undefined)
-      if (!link || !owner || !hasKey) {
-        await this.#rejected.record({ method: 'link', reason: 'invalid link', client })
-        return fail('link_invalid')
-      }
-      const use: Write = { op: 'remove', id: link.row.id, version: link.row.version }
-      return this.#start(owner, { ...client, method: 'link', apiKey: link.apiKey }, [use])
-    }
-    return retryOnConflict(attempt, () => fail('conflict'))
+    return retryOnConflict(
+      async () => {
+        const { link, owner } = await this.#usable(token, 'sign_in', client)
+        const signIn = { ...client, method: 'link', apiKey: link.apiKey } as const
+        return this.#start(owner, signIn, [removal(link.row)])
+      },
+      () => fail('conflict'),
+    )
   }
 
-  async #activeUser(id: string): Promise<Row | undefined> {
-    const row = await this.#options.store.get(id)
-    return row?.kind === user.name && (JSON.parse(row.body) as UserBody).active ? row : undefined
+  /** Takes as long for unknown users as for wrong passwords. */
+  async withPassword(given: { email: string; password: string }, client: BrowserClient): Promise<string> {
+    const { store } = this.#options
+    const email = given.email.toLowerCase()
+    this.#guesses.require(email, client.ip)
+    const row = await store.holder({ namespace: 'user_email', value: email })
+    const hash = row && (await storedHash(row.id, store))
+    const isRight = await isPassword(given.password, hash)
+    if (!row || !isRight || !bodyOf(row).active) {
+      this.#guesses.failed(email, client.ip)
+      const known = row && { user: { id: row.id, email } }
+      await this.#rejected.record({ method: 'password', reason: 'wrong password', client, ...known })
+      return fail('sign_in_rejected')
+    }
+    this.#guesses.succeeded(email, client.ip)
+    return retryOnConflict(
+      () => this.#start(row, { ...client, method: 'password', apiKey: null }, []),
+      () => fail('conflict'),
+    )
+  }
+
+  /** Sets the password of the invited user, and ends the sessions that the user had. */
+  async withInvitation(given: { token: string; password: string }, client: BrowserClient): Promise<string> {
+    const invited = await this.#usable(given.token, 'invitation', client)
+    requireGoodPassword(given.password, bodyOf(invited.owner))
+    const hash = await passwordHash(given.password)
+    return retryOnConflict(
+      async () => {
+        const { link, owner } = await this.#usable(given.token, 'invitation', client)
+        const writes = [removal(link.row), ...(await this.#passwordWrites(owner.id, hash, ''))]
+        return this.#start(owner, { ...client, method: 'password', apiKey: null }, writes)
+      },
+      () => fail('conflict'),
+    )
+  }
+
+  /** Changes the password of a signed-in user, and ends the other sessions of the user. */
+  async changePassword(
+    { current, password }: { current: string | undefined; password: string },
+    { user: person, principal }: Session,
+    call: Call,
+  ): Promise<void> {
+    const { store } = this.#options
+    const email = person.email.toLowerCase()
+    const known = await storedHash(person.id, store)
+    this.#guesses.require(email, call.ip)
+    if (known !== undefined && !(await isPassword(current ?? '', known))) {
+      this.#guesses.failed(email, call.ip)
+      fail('password_wrong', { field: 'current_password' })
+    }
+    requireGoodPassword(password, person)
+    const hash = await passwordHash(password)
+    await retryOnConflict(
+      async () => {
+        const row = (await store.get(person.id)) ?? fail('not_found')
+        const event = await eventOf(user, { ...bodyOf(row) }, 'updated', call)
+        const writes = await this.#passwordWrites(person.id, hash, principal.keyId)
+        return (await store.commit([...writes, ...event])).ok ? undefined : CONFLICT
+      },
+      () => fail('conflict'),
+    )
+  }
+
+  /** Sets a password and ends all sessions but one. */
+  async #passwordWrites(id: string, hash: string, kept: string): Promise<Write[]> {
+    const { store } = this.#options
+    const sessions = await childRows(dashboardSession.name, id, { store })
+    const ended = sessions.filter(row => row.id !== kept).map(removal)
+    return [await passwordWrite(id, hash, store), ...ended]
+  }
+
+  /** A link that can be used, and its user. */
+  async #usable(token: string, purpose: 'sign_in' | 'invitation', client: BrowserClient) {
+    const { store } = this.#options
+    const link = await findLink(token, purpose, this.#options)
+    const owner = link && (await store.get(link.user))
+    const hasKey = link?.apiKey === null || (link && (await store.get(link.apiKey)) !== undefined)
+    if (link && hasKey && owner?.kind === user.name && bodyOf(owner).active) return { link, owner }
+    await this.#rejected.record({ method: 'link', reason: 'invalid link', client })
+    return fail(purpose === 'sign_in' ? 'link_invalid' : 'invitation_invalid')
   }
 
   /** Stores a session and its event together with other writes. */
@@ -63,8 +146,9 @@ export class SignIns {
     writes: readonly Write[],
   ): Promise<string | typeof CONFLICT> {
     const { store, sessions } = this.#options
-    const session = await sessions.prepare(owner.id, signIn)
-    const { email, role } = JSON.parse(owner.body) as UserBody
+    const ended = new Set(writes.flatMap(write => (write.op === 'remove' ? [write.id] : [])))
+    const session = await sessions.prepare(owner.id, signIn, ended)
+    const { email, role } = bodyOf(owner)
     const principal = { id: owner.id, role, subject: email, keyId: session.id }
     const event = await eventOf(dashboardSession, session.body, 'created', this.#callOf(principal, signIn))
     const outcome = await store.commit([...writes, ...session.writes, ...event])
