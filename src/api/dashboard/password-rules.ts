@@ -35,10 +35,9 @@ export function requireGoodPassword(
   { email, name }: { email: string; name: string },
 ): void {
   const refuse = (reason: string): never => fail('password_weak', { field: 'password', reason })
-  const characters = [...password]
-  if (characters.length < MIN_LENGTH) refuse(`has fewer than ${MIN_LENGTH} characters`)
+  if (Array.from(password).length < MIN_LENGTH) refuse(`has fewer than ${MIN_LENGTH} characters`)
   const lower = password.toLowerCase()
-  if (new Set([...lower]).size < MIN_DISTINCT) refuse(`has fewer than ${MIN_DISTINCT} different characters`)
+  if (new Set(lower).size < MIN_DISTINCT) refuse(`has fewer than ${MIN_DISTINCT} different characters`)
   const own = [email.split('@')[0] ?? '', name, 'adit'].map(each => each.toLowerCase())
   const guessed = [...common, ...own.filter(each => each.length >= MIN_NAME)]
   const rest = guessed.reduce((left, word) => left.replaceAll(word, ''), lower)
