@@ -77,6 +77,11 @@ export function sendNothing(httpCall: HttpCall): void {
   else httpCall.response.writeHead(204, headOf(httpCall)).end()
 }
 
+/** Sends a redirect to the location that is set already. */
+export function sendRedirect(httpCall: HttpCall): void {
+  httpCall.response.writeHead(302, headOf(httpCall)).end()
+}
+
 /** Sends an error. Unexpected ones are logged, and sent without details. */
 export function refuse(error: unknown, httpCall: HttpCall, log: Log): void {
   const problem = problemOf(error)

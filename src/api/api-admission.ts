@@ -3,6 +3,7 @@ import { Access } from '#api/access.ts'
 import type { Call, Deps, Principal } from '#api/call.ts'
 import type { ChangeWatch } from '#api/change-watch.ts'
 import { Browsers } from '#api/dashboard/browsers.ts'
+import type { OpenIdOptions } from '#api/dashboard/openid-provider.ts'
 import { DashboardSessions, type SessionLimits } from '#api/dashboard/sessions.ts'
 import type { HttpCall } from '#api/http-server.ts'
 import { ApiRateLimit } from '#api/rate-limit.ts'
@@ -21,6 +22,8 @@ export interface ApiAdmissionOptions extends Deps {
   readonly rateLimit: number
   readonly publicUrl: string | undefined
   readonly dashboard: SessionLimits
+  /** The OpenID provider for the dashboard. */
+  readonly openid?: OpenIdOptions | undefined
 }
 
 const addressOf = ({ socket }: IncomingMessage): string => plainAddress(socket.remoteAddress ?? '')

@@ -102,6 +102,21 @@ export const catalog = {
     status: 400,
     text: 'The user {id} is not active. Set "active" to true first.',
   },
+  openid_state: {
+    number: 90464,
+    status: 400,
+    text: 'This sign-in was started in another browser, or more than 10 minutes ago. Start it again.',
+  },
+  openid_no_role: {
+    number: 90465,
+    status: 403,
+    text: 'None of your groups may use the dashboard. An operator can add one to dashboard_openid_roles.',
+  },
+  openid_off: {
+    number: 90466,
+    status: 404,
+    text: 'This server has no OpenID provider for the dashboard. An operator can set dashboard_openid_issuer.',
+  },
   authtoken_given: {
     number: 206,
     status: 401,

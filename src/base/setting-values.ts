@@ -135,6 +135,25 @@ export function endpoints(value: string): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs)
 }
 
+/** E-mail domains. */
+export function domains(value: string): readonly string[] {
+  const all = listed(value.toLowerCase())
+  return all.length > 0 && all.every(each => /^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(each))
+    ? all
+    : refuse('comma-separated domains, such as example.com')
+}
+
+/** The role of each group. */
+export function groupRoles(value: string): ReadonlyMap<string, 'admin' | 'member'> {
+  const pairs = listed(value).map(part => {
+    const [, group = '', role] = /^(.+)=(admin|member)$/.exec(part) ?? []
+    return role === 'admin' || role === 'member'
+      ? ([group, role] as const)
+      : refuse('comma-separated GROUP=ROLE, with the role admin or member')
+  })
+  return new Map(pairs)
+}
+
 /** User names and passwords belong in headers, and a path cannot follow a query. */
 export function collector(value: string): string {
   const plain = url(value)

@@ -6,9 +6,11 @@ import {
   collector,
   directory,
   domain,
+  domains,
   email,
   endpoints,
   eventServices,
+  groupRoles,
   headers,
   ips,
   logLevel,
@@ -143,6 +145,26 @@ export const settings = {
     example: 'HOURS',
     fallback: '12',
     read: wholeNumber(1, 8760),
+  }),
+  dashboard_openid_issuer: setting({
+    doc: 'OpenID provider for the dashboard. Redirect URL: /dashboard/oidc/callback of the API.',
+    example: 'URL',
+    read: text,
+  }),
+  dashboard_openid_client: setting({
+    doc: 'The client at that provider.',
+    example: 'CLIENT_ID:CLIENT_SECRET',
+    read: application,
+  }),
+  dashboard_openid_domains: setting({
+    doc: 'E-mail domains whose users may sign in through that provider; a user is created at the first sign-in.',
+    example: 'DOMAIN,...',
+    read: domains,
+  }),
+  dashboard_openid_roles: setting({
+    doc: 'Roles (admin, member) of the groups at that provider; users without one are rejected. By default new users are members.',
+    example: 'GROUP=ROLE,...',
+    read: groupRoles,
   }),
   log_level: setting({
     doc: `Log level: ${logLevels.join(', ')}.`,

@@ -1,4 +1,4 @@
-import { line, moment, object, oneOf, partly, text, type TSchema } from '#contract/schema.ts'
+import { boolean, line, moment, object, oneOf, partly, text, type TSchema } from '#contract/schema.ts'
 
 /** A request that signs browsers in or out: not an operation on a resource. */
 export interface DashboardCall {
@@ -6,7 +6,7 @@ export interface DashboardCall {
   readonly path: string
   readonly summary: string
   readonly input?: TSchema
-  readonly status: 200 | 201 | 204
+  readonly status: 200 | 201 | 204 | 302
   readonly output?: TSchema
   /** What authenticates the request. */
   readonly credential: 'key' | 'cookie' | 'none'
@@ -53,6 +53,28 @@ export const dashboardCalls = {
     status: 200,
     output: signedIn,
     credential: 'cookie',
+  },
+  methods: {
+    method: 'GET',
+    path: '/dashboard/methods',
+    summary: 'The ways to sign in, besides links and passwords.',
+    status: 200,
+    output: object({ openid: boolean() }),
+    credential: 'none',
+  },
+  openid: {
+    method: 'GET',
+    path: '/dashboard/oidc',
+    summary: 'Redirect the browser to the OpenID provider of the operator.',
+    status: 302,
+    credential: 'none',
+  },
+  openid_callback: {
+    method: 'GET',
+    path: '/dashboard/oidc/callback',
+    summary: 'Where the OpenID provider returns the browser to. Sets the session cookie.',
+    status: 302,
+    credential: 'none',
   },
   invite: {
     method: 'POST',

@@ -17,6 +17,7 @@ import { httpsUrl } from '#domains/shared-domain.ts'
 import type { Source } from '#registry/records/source.ts'
 import type { EventsHandle } from '#server/events.ts'
 import type { InstallationAccount } from '#server/first-start.ts'
+import { dashboardOpenId } from '#server/dashboard-openid.ts'
 import { Maintenance } from '#server/maintenance.ts'
 import type { ServerMetrics } from '#server/metrics.ts'
 import type { UserSessions } from '#server/user-sessions.ts'
@@ -64,6 +65,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics() + events.metrics(),
     answered: metrics.answered,
     dashboard: dashboardLimits(settings),
+    openid: dashboardOpenId(settings, log),
   })
   opened.defer(async () => {
     await Promise.all([maintenance.close(), api.close()])

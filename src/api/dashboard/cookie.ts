@@ -1,16 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isSecure } from '#api/dashboard/origin.ts'
 
-const NAME = 'adit_session'
+const SESSION = 'adit_session'
 
 /** Browsers accept the prefix only with Secure and Path=/, so that no other host can have set the cookie. */
-const nameFor = (isTls: boolean): string => (isTls ? `__Host-${NAME}` : NAME)
+const nameFor = (name: string, isTls: boolean): string => (isTls ? `__Host-${name}` : name)
 
-/** The session token in the cookie of a request; undefined without one. */
-export function sessionToken(request: IncomingMessage, publicUrl: string | undefined): string | undefined {
+/** The value of a cookie; undefined without it. */
+export function readCookie(
+  request: IncomingMessage,
+  name: string,
+  publicUrl: string | undefined,
+): string | undefined {
   const { cookie } = request.headers
   if (cookie === undefined) return undefined
-  const wanted = `${nameFor(isSecure(request, publicUrl))}=`
+  const wanted = `${nameFor(name, isSecure(request, publicUrl))}=`
   const pair = cookie.split(';').find(each => each.trimStart().startsWith(wanted))
   return pair?.trim().slice(wanted.length)
 }
@@ -20,18 +24,32 @@ interface CookieTarget {
   readonly response: ServerResponse
 }
 
+interface Cookie {
+  readonly name: string
+  readonly value: string
+  /** 0 removes the cookie. */
+  readonly seconds: number
+  readonly sameSite: 'Strict' | 'Lax'
+  readonly publicUrl: string | undefined
+}
+
+/** Sets a cookie of a response, besides others. */
+export function setCookie({ request, response }: CookieTarget, cookie: Cookie): void {
+  const { name, value, seconds, sameSite, publicUrl } = cookie
+  const isTls = isSecure(request, publicUrl)
+  const attributes = ['Path=/', `Max-Age=${seconds}`, 'HttpOnly', `SameSite=${sameSite}`]
+  const parts = [`${nameFor(name, isTls)}=${value}`, ...attributes, ...(isTls ? ['Secure'] : [])]
+  response.appendHeader('set-cookie', parts.join('; '))
+}
+
+/** The session token in the cookie of a request; undefined without one. */
+export const sessionToken = (request: IncomingMessage, publicUrl: string | undefined): string | undefined =>
+  readCookie(request, SESSION, publicUrl)
+
 /** Sets the session cookie of a response; an empty `token` removes it. */
 export function setSessionCookie(
-  { request, response }: CookieTarget,
+  target: CookieTarget,
   { token, seconds, publicUrl }: { token: string; seconds: number; publicUrl: string | undefined },
 ): void {
-  const isTls = isSecure(request, publicUrl)
-  const attributes = [
-    'Path=/',
-    `Max-Age=${seconds}`,
-    'HttpOnly',
-    'SameSite=Strict',
-    ...(isTls ? ['Secure'] : []),
-  ]
-  response.setHeader('set-cookie', [`${nameFor(isTls)}=${token}`, ...attributes].join('; '))
+  setCookie(target, { name: SESSION, value: token, seconds, sameSite: 'Strict', publicUrl })
 }

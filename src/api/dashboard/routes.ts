@@ -1,8 +1,9 @@
 import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
-import { sendNothing, sendText } from '#api/answer.ts'
+import { sendNothing, sendRedirect, sendText } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
 import { setSessionCookie } from '#api/dashboard/cookie.ts'
 import { invitationUrl, linkUrl, newLink } from '#api/dashboard/links.ts'
+import { OpenIdSignIn } from '#api/dashboard/openid.ts'
 import { requireOwnOrigin } from '#api/dashboard/origin.ts'
 import type { Session } from '#api/dashboard/sessions.ts'
 import { SignIns, type BrowserClient } from '#api/dashboard/sign-ins.ts'
@@ -40,10 +41,29 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
   const { publicUrl } = options
   const { browsers, sessions } = admission
   const signIns = new SignIns({ ...options, sessions })
-  const signedIn = signedInBy(options, admission)
+  const openid = options.openid && new OpenIdSignIn(options, options.openid, signIns)
+  const start = startedBy(options, admission)
+  const signedIn = async (httpCall: HttpCall, signIn: StartSession): Promise<void> => {
+    requireOwnOrigin(httpCall.request, publicUrl, 'none')
+    const token = await start(httpCall, signIn)
+    sendSession(httpCall, (await sessions.find(token)) ?? fail('session_invalid'))
+  }
   return {
     link: httpCall => sendLink(httpCall, options, admission),
     invite: httpCall => sendInvitation(httpCall, options, admission),
+    async methods(httpCall) {
+      sendText(httpCall, 200, JSON.stringify({ openid: openid !== undefined }))
+    },
+    async openid(httpCall) {
+      await (openid ?? fail('openid_off')).begin(httpCall, clientOf(httpCall, admission))
+      sendRedirect(httpCall)
+    },
+    async openid_callback(httpCall) {
+      const provider = openid ?? fail('openid_off')
+      await start(httpCall, client => provider.finish(httpCall, client))
+      httpCall.response.setHeader('location', '/dashboard')
+      sendRedirect(httpCall)
+    },
     login: httpCall =>
       signedIn(httpCall, async client => {
         const { token, email, password } = await readJson(dashboardCalls.login.input, httpCall.request)
@@ -82,20 +102,25 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
   }
 }
 
-/** Starts a session with a sign-in that resolves to its token, and responds with its cookie. */
-function signedInBy({ publicUrl }: ApiAdmissionOptions, admission: ApiAdmission) {
+/** Starts a session, and resolves to its token. */
+type StartSession = (client: BrowserClient) => Promise<string>
+
+/** Starts a session in place of the one that the browser had, and sets its cookie. */
+function startedBy({ publicUrl }: ApiAdmissionOptions, admission: ApiAdmission) {
   const { browsers, sessions } = admission
-  return async (httpCall: HttpCall, signIn: (client: BrowserClient) => Promise<string>): Promise<void> => {
-    const { request } = httpCall
-    requireOwnOrigin(request, publicUrl, 'none')
-    const { ip, base } = admission.callFor(httpCall, NO_ONE)
-    const before = await browsers.sessionOf(request)
-    const token = await signIn({ ip, base, userAgent: request.headers['user-agent'] ?? '' })
+  return async (httpCall: HttpCall, signIn: StartSession): Promise<string> => {
+    const before = await browsers.sessionOf(httpCall.request)
+    const token = await signIn(clientOf(httpCall, admission))
     // An attacker may have given the browser its earlier session.
     if (before) await end([before.principal.keyId], admission.callFor(httpCall, before.principal))
     setSessionCookie(httpCall, { token, seconds: Math.floor(sessions.lifetimeMs / 1000), publicUrl })
-    sendSession(httpCall, (await sessions.find(token)) ?? fail('session_invalid'))
+    return token
   }
+}
+
+function clientOf(httpCall: HttpCall, admission: ApiAdmission): BrowserClient {
+  const { ip, base } = admission.callFor(httpCall, NO_ONE)
+  return { ip, base, userAgent: httpCall.request.headers['user-agent'] ?? '' }
 }
 
 /** The caller of a request before it has signed in. */

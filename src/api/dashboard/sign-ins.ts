@@ -93,6 +93,19 @@ export class SignIns {
     )
   }
 
+  /** Starts a session for a user whom the OpenID provider has authenticated. */
+  withOpenId(owner: Row, client: BrowserClient): Promise<string> {
+    return retryOnConflict(
+      () => this.#start(owner, { ...client, method: 'openid', apiKey: null }, []),
+      () => fail('conflict'),
+    )
+  }
+
+  /** Records a sign-in that was rejected elsewhere. */
+  rejected(method: NewSignIn['method'], reason: string, client: BrowserClient): Promise<void> {
+    return this.#rejected.record({ method, reason, client })
+  }
+
   /** Changes the password of a signed-in user, and ends the other sessions of the user. */
   async changePassword(
     { current, password }: { current: string | undefined; password: string },

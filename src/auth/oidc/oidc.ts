@@ -27,6 +27,8 @@ export interface OidcMethodOptions {
   /** Allowed users; everyone at the provider when both are empty. */
   readonly emails: readonly string[]
   readonly domains: readonly string[]
+  /** The claim with the user's groups, if they matter. */
+  readonly groupsClaim?: string
   readonly egress: Egress
   readonly log: Log
   readonly now?: () => number
@@ -98,8 +100,11 @@ export class OidcMethod implements SignInMethod {
 
   /** The owner's scopes and the required ones, unless the provider does not support them. */
   #scopeFor({ scopes_supported: supported }: OidcProvider): string {
+    const { groupsClaim, scopes } = this.#options
     const needed = IDENTITY_SCOPES.filter(scope => supported?.includes(scope) ?? true)
-    return [...new Set(['openid', ...needed, ...this.#options.scopes])].join(' ')
+    // Many providers send groups without a scope for them.
+    const groups = groupsClaim !== undefined && supported?.includes(groupsClaim) ? [groupsClaim] : []
+    return [...new Set(['openid', ...needed, ...groups, ...scopes])].join(' ')
   }
 
   finish({ parameters, memory, callback }: Parameters<SignInMethod['finish']>[0]): Promise<AuthResult> {
@@ -120,8 +125,16 @@ export class OidcMethod implements SignInMethod {
         identity,
         accessToken: tokens.access_token,
         ...(tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token }),
+        ...this.#groupsIn({ ...more, ...claims }),
       }
     })
+  }
+
+  #groupsIn(claims: Claims): Pick<AuthResult, 'groups'> {
+    const { groupsClaim } = this.#options
+    if (groupsClaim === undefined) return {}
+    const groups: unknown = claims[groupsClaim]
+    return { groups: Array.isArray(groups) ? groups.filter(each => typeof each === 'string') : [] }
   }
 
   /** The tokens for a code, after the ID token is verified to be from the provider and for this sign-in. */
@@ -157,8 +170,10 @@ export class OidcMethod implements SignInMethod {
   /** Many providers send name and address only from the userinfo endpoint. */
   async #more(provider: OidcProvider, claims: oauth.IDToken, accessToken: string): Promise<Claims> {
     const isFlagged = !this.#asksEmail || claims['email_verified'] !== undefined
-    if (provider.userinfo_endpoint === undefined || (claims['email'] && claims['name'] && isFlagged))
-      return {}
+    const { groupsClaim } = this.#options
+    const hasGroups = groupsClaim === undefined || claims[groupsClaim] !== undefined
+    const isWhole = claims['email'] && claims['name'] && isFlagged && hasGroups
+    if (provider.userinfo_endpoint === undefined || isWhole) return {}
     const response = await oauth.userInfoRequest(provider, this.#client, accessToken, this.#request)
     return oauth.processUserInfoResponse(provider, this.#client, claims.sub, response)
   }

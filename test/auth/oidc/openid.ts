@@ -22,7 +22,7 @@ export class OpenId implements AsyncDisposable {
     const provider = new Provider(issuer, {
       clients: [{ client_id: 'adit', client_secret: secretText('openid client'), redirect_uris: [callback] }],
       claims: {
-        openid: ['sub'],
+        openid: ['sub', 'groups'],
         email: ['email', 'email_verified'],
         profile: ['name', 'preferred_username'],
       },
@@ -36,6 +36,7 @@ export class OpenId implements AsyncDisposable {
           email_verified: true,
           name: `${id} of the tests`,
           preferred_username: id,
+          groups: [`${id}s`],
         }),
       }),
     })
