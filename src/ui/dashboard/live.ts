@@ -33,10 +33,12 @@ export async function follow<Item>(
   {
     item,
     state,
+    failed,
     signal: ends,
   }: {
     item: (item: Item) => void
     state: (isOpen: boolean) => void
+    failed?: (error: unknown) => void
     signal: AbortSignal
   },
 ): Promise<void> {
@@ -47,7 +49,8 @@ export async function follow<Item>(
         delay = 500
         item(each)
       }
-    } catch {
+    } catch (error) {
+      if (!ends.aborted) failed?.(error)
       delay = Math.min(delay * 2, MAX_DELAY_MS)
     }
     if (ends.aborted) return

@@ -61,16 +61,17 @@ const arranged: readonly Section[] = [
     title: 'Events',
     collections: ['event_subscriptions', 'event_destinations', 'event_deliveries', 'audit_events'],
   },
-  { title: 'People and keys', collections: ['users', 'bot_users', 'service_users', 'api_keys'] },
+  {
+    title: 'People and keys',
+    collections: ['users', 'bot_users', 'service_users', 'api_keys', 'dashboard_sessions'],
+  },
 ]
 
-/** Whether a kind has a list of its own; the others are listed at their parent. */
-const hasOwnList = (kind: Kind): boolean => kind.verbs.includes('list') && !kind.parent
+/** Children in the path of their parent are listed at its page. */
+const isChild = ({ parent }: Kind): boolean => parent !== undefined
 
 const known = new Set<string>(arranged.flatMap(({ collections }) => collections))
-const others = (Object.keys(kinds) as Collection[]).filter(
-  name => !known.has(name) && hasOwnList(kinds[name]),
-)
+const others = (Object.keys(kinds) as Collection[]).filter(name => !known.has(name) && !isChild(kinds[name]))
 
 /** The navigation. A kind that no section names is in the last one. */
 export const sections: readonly Section[] = [

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { responseError } from '#client/send.ts'
+import { CSRF_HEADER, dashboardCalls } from '#contract/dashboard.ts'
 
 export interface DashboardUser {
   readonly id: string
@@ -31,7 +32,7 @@ export function sessionEnded(): void {
 }
 
 export const csrfHeader = (): Record<string, string> =>
-  session.value ? { 'x-csrf-token': session.value.csrf_token } : {}
+  session.value ? { [CSRF_HEADER]: session.value.csrf_token } : {}
 
 async function post(path: string, body: object): Promise<unknown> {
   const response = await fetch(path, {
@@ -47,19 +48,19 @@ async function post(path: string, body: object): Promise<unknown> {
 export type Credentials = { readonly token: string } | { readonly email: string; readonly password: string }
 
 export async function signIn(credentials: Credentials): Promise<void> {
-  session.value = (await post('/dashboard/login', credentials)) as BrowserSession
+  session.value = (await post(dashboardCalls.login.path, credentials)) as BrowserSession
   hasExpired.value = false
 }
 
 export async function signOut(where: 'here' | 'everywhere'): Promise<void> {
-  await post(where === 'here' ? '/dashboard/logout' : '/dashboard/logout_everywhere', {})
+  await post(dashboardCalls[where === 'here' ? 'logout' : 'logout_everywhere'].path, {})
   hasExpired.value = false
   session.value = null
 }
 
 /** Asks the server whose session the browser has. */
 export async function loadSession(): Promise<void> {
-  const response = await fetch('/dashboard/session', { headers: { accept: 'application/json' } })
+  const response = await fetch(dashboardCalls.session.path, { headers: { accept: 'application/json' } })
   const text = await response.text()
   if (response.status === 401) session.value = null
   else if (response.ok) session.value = JSON.parse(text) as BrowserSession

@@ -7,7 +7,7 @@ import { titleOf } from '#contract/names.ts'
 import { isPaged } from '#contract/operations.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
-import { keyOf, kindOf, searchFilter, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
+import { kindOf, searchFilter, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { ResourceTable } from '#ui/dashboard/kinds/table.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { go, href, place } from '#ui/dashboard/router.ts'
@@ -38,11 +38,6 @@ async function loadPage(collection: Collection, query: URLSearchParams): Promise
 /** The list of any kind. */
 export function ListPage({ collection }: { collection: Collection }): JSX.Element {
   const kind = kindOf(collection)
-  const { query } = place.value
-  const loaded = useLoaded(`${collection}?${query}`, () => loadPage(collection, query), {
-    on: change => change.kind === kind.name,
-    ...(kind.live && { everyMs: LIVE_MS }),
-  })
   const list = operationOf(collection, 'list')
   return (
     <>
@@ -54,6 +49,23 @@ export function ListPage({ collection }: { collection: Collection }): JSX.Elemen
           </a>
         )}
       </PageHead>
+      {list ? (
+        <List collection={collection} kind={kind} />
+      ) : (
+        <p class="empty">These are not listed. Search for an id to open one.</p>
+      )}
+    </>
+  )
+}
+
+function List({ collection, kind }: { collection: Collection; kind: Kind }): JSX.Element {
+  const { query } = place.value
+  const loaded = useLoaded(`${collection}?${query}`, () => loadPage(collection, query), {
+    on: change => change.kind === kind.name,
+    ...(kind.live && { everyMs: LIVE_MS }),
+  })
+  return (
+    <>
       <FilterBar collection={collection} kind={kind} />
       <Shown of={loaded}>
         {({ items, next }) => (
@@ -65,12 +77,7 @@ export function ListPage({ collection }: { collection: Collection }): JSX.Elemen
             ) : (
               <ResourceTable collection={collection} items={items} />
             )}
-            <Pager
-              collection={collection}
-              isFirst={!query.has('before')}
-              last={next && items.at(-1)}
-              kind={kind}
-            />
+            <Pager collection={collection} isFirst={!query.has('before')} before={next?.before_id} />
           </>
         )}
       </Shown>
@@ -85,16 +92,16 @@ const withQuery = (change: Readonly<Record<string, string>>): Record<string, str
 
 function Pager(props: {
   collection: Collection
-  kind: Kind
   isFirst: boolean
-  last: Resource | undefined
+  /** Where the next page begins; undefined on the last one. */
+  before: string | undefined
 }): JSX.Element | null {
-  const { collection, kind, isFirst, last } = props
-  if (isFirst && !last) return null
+  const { collection, isFirst, before } = props
+  if (isFirst && before === undefined) return null
   return (
     <nav class="pager" aria-label="Pages">
       {!isFirst && <a href={href([collection], withQuery({ before: '' }))}>Newest</a>}
-      {last && <a href={href([collection], withQuery({ before: keyOf(kind, last) }))}>Older</a>}
+      {before !== undefined && <a href={href([collection], withQuery({ before }))}>Older</a>}
     </nav>
   )
 }

@@ -8,7 +8,7 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
 const ID = /^[a-z]{2,10}_[0-9A-Za-z]{20,}$/
 
 /** A link to the resource with an id. */
-function IdLink({ id }: { id: string }): JSX.Element {
+export function IdLink({ id }: { id: string }): JSX.Element {
   const to = hrefOfId(id)
   return to === undefined ? <code>{id}</code> : <a href={to}>{id}</a>
 }

@@ -6,7 +6,7 @@ import { Navigation } from '#ui/dashboard/shell/navigation.tsx'
 import { Page } from '#ui/dashboard/shell/page.tsx'
 import { ErrorBox, Toasts } from '#ui/dashboard/shell/parts.tsx'
 import { SearchButton } from '#ui/dashboard/shell/search.tsx'
-import { SignIn } from '#ui/dashboard/shell/sign-in.tsx'
+import { hasLinkToken, SignIn } from '#ui/dashboard/shell/sign-in.tsx'
 import { UserMenu } from '#ui/dashboard/shell/user-menu.tsx'
 
 const RETRY_MS = 2000
@@ -25,7 +25,9 @@ export function App(): JSX.Element {
         },
       )
     }
-    load()
+    // A one-time link starts a new session.
+    if (hasLinkToken()) session.value = null
+    else load()
     return () => clearTimeout(timer)
   }, [])
   if (session.value === undefined)

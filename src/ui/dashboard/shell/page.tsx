@@ -5,6 +5,8 @@ import { CreatePage, EditPage } from '#ui/dashboard/kinds/form-page.tsx'
 import { ListPage } from '#ui/dashboard/kinds/list-page.tsx'
 import { isCollection } from '#ui/dashboard/kinds/resource.ts'
 import { go, place } from '#ui/dashboard/router.ts'
+import { RequestPage } from '#ui/dashboard/traffic/request-page.tsx'
+import { TrafficPage } from '#ui/dashboard/traffic/traffic-page.tsx'
 import { PageHead } from '#ui/dashboard/shell/parts.tsx'
 
 /** The page that the path names. */
@@ -13,6 +15,8 @@ export function Page(): JSX.Element {
   const [first = '', second, third] = path
   if (first === 'login') return <Redirect to="/" />
   if (!isCollection(first)) return path.length === 0 ? <ListPage collection="endpoints" /> : <NotFound />
+  if (first === 'requests')
+    return second === undefined ? <TrafficPage /> : <RequestPage key={second} id={second} />
   if (second === undefined) return <ListPage key={first} collection={first} />
   if (second === 'new') return <CreatePage key={`${first} ${query}`} collection={first} />
   const at = { collection: first, id: second, parent: query.get('parent') ?? undefined }

@@ -1,19 +1,26 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { dashboardCalls } from '#contract/dashboard.ts'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
 import { go, place } from '#ui/dashboard/router.ts'
 import { hasExpired, signIn, type Credentials } from '#ui/dashboard/session.ts'
 
+const linkToken = (): string | null => new URLSearchParams(location.hash.slice(1)).get('token')
+
+/** Whether the address is a one-time link. */
+export const hasLinkToken = (): boolean => linkToken() !== null
+
 /** The token of a one-time link. It is in the fragment, which browsers do not send, and is removed from the history. */
 function takeToken(): string | undefined {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token')
+  const token = linkToken()
   if (token !== null) history.replaceState(null, '', location.pathname + location.search)
   return token ?? undefined
 }
 
+/** Whether the server of this release accepts passwords. */
+const HAS_PASSWORDS = 'email' in dashboardCalls.login.input.properties
+
 export function SignIn(): JSX.Element {
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
   const [error, setError] = useState<Error>()
   const [isBusy, setIsBusy] = useState(false)
   const attempt = async (credentials: Credentials): Promise<void> => {
@@ -38,43 +45,55 @@ export function SignIn(): JSX.Element {
         <span class="brand">Adit</span>
       </h1>
       {hasExpired.value && <p role="status">Your session has ended. Sign in to continue on this page.</p>}
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          void attempt({ email, password })
-        }}
-      >
-        <label>
-          E-mail address
-          <input
-            type="email"
-            name="email"
-            autocomplete="username"
-            required
-            value={email}
-            onInput={event => setEmail(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Password
-          <input
-            type="password"
-            name="password"
-            autocomplete="current-password"
-            required
-            value={password}
-            onInput={event => setPassword(event.currentTarget.value)}
-          />
-        </label>
-        <button type="submit" class="primary" disabled={isBusy}>
-          Sign in
-        </button>
-      </form>
+      {HAS_PASSWORDS && <PasswordForm isBusy={isBusy} attempt={attempt} />}
       {error && <ErrorBox error={error} />}
       <p class="hint">
-        Without a password: run <code>adit dashboard</code> with an admin API key. It prints a link that signs
-        in once.
+        To sign in, run <code>adit dashboard</code> with an admin API key. It prints a link that signs in
+        once.
       </p>
     </main>
+  )
+}
+
+function PasswordForm(props: {
+  isBusy: boolean
+  attempt: (credentials: Credentials) => Promise<void>
+}): JSX.Element {
+  const { isBusy, attempt } = props
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        void attempt({ email, password })
+      }}
+    >
+      <label>
+        E-mail address
+        <input
+          type="email"
+          name="email"
+          autocomplete="username"
+          required
+          value={email}
+          onInput={event => setEmail(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        Password
+        <input
+          type="password"
+          name="password"
+          autocomplete="current-password"
+          required
+          value={password}
+          onInput={event => setPassword(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="primary" disabled={isBusy}>
+        Sign in
+      </button>
+    </form>
   )
 }

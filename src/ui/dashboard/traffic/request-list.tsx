@@ -1,0 +1,102 @@
+import { memo } from 'preact/compat'
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { milliseconds, reasonOf, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+
+const ROW_HEIGHT = 28
+/** Rows above and below the visible ones, so that scrolling shows no gap. */
+const MARGIN_ROWS = 8
+
+/** A list of which only the visible rows are elements. */
+export function RequestList(props: {
+  rows: readonly EndedRequest[]
+  chosen: string | undefined
+  choose: (id: string) => void
+  open: (id: string) => void
+}): JSX.Element {
+  const { rows, chosen } = props
+  const box = useRef<HTMLDivElement>(null)
+  const [top, setTop] = useState(0)
+  const [height, setHeight] = useState(600)
+  const newest = useRef<string | undefined>(undefined)
+  useEffect(() => {
+    const measure = (): void => setHeight(box.current?.clientHeight ?? 600)
+    measure()
+    addEventListener('resize', measure)
+    return () => removeEventListener('resize', measure)
+  }, [])
+  useEffect(() => {
+    // New rows are above: without this, they would move the ones that are being read.
+    const added = rows.findIndex(({ id }) => id === newest.current)
+    if (box.current && added > 0 && box.current.scrollTop > 0) box.current.scrollTop += added * ROW_HEIGHT
+    newest.current = rows[0]?.id
+  }, [rows])
+  useEffect(() => {
+    const at = rows.findIndex(({ id }) => id === chosen)
+    if (!box.current || at < 0) return
+    const [from, to] = [at * ROW_HEIGHT, (at + 1) * ROW_HEIGHT]
+    if (from < box.current.scrollTop) box.current.scrollTop = from
+    else if (to > box.current.scrollTop + box.current.clientHeight)
+      box.current.scrollTop = to - box.current.clientHeight
+  }, [chosen])
+  const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - MARGIN_ROWS)
+  const last = Math.min(rows.length, Math.ceil((top + height) / ROW_HEIGHT) + MARGIN_ROWS)
+  return (
+    <div
+      ref={box}
+      class="requests"
+      role="listbox"
+      aria-label="Requests"
+      tabIndex={0}
+      aria-activedescendant={chosen}
+      onScroll={event => setTop(event.currentTarget.scrollTop)}
+    >
+      <div class="spacer" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
+        {rows.slice(first, last).map((request, index) => (
+          <Row
+            key={request.id}
+            request={request}
+            top={(first + index) * ROW_HEIGHT}
+            isChosen={request.id === chosen}
+            choose={props.choose}
+            open={props.open}
+          />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+const Row = memo(function RequestRow(props: {
+  request: EndedRequest
+  top: number
+  isChosen: boolean
+  choose: (id: string) => void
+  open: (id: string) => void
+}): JSX.Element {
+  const { request } = props
+  return (
+    <div
+      id={request.id}
+      class="row"
+      role="option"
+      aria-selected={props.isChosen}
+      style={{ transform: `translateY(${props.top}px)` }}
+      onClick={() => props.open(request.id)}
+      onMouseDown={() => props.choose(request.id)}
+    >
+      <span class="time">{new Date(request.started_at).toTimeString().slice(0, 8)}</span>
+      <span class={`status s${Math.floor(request.status / 100)}`}>{request.status}</span>
+      <span class="method">{request.method}</span>
+      <span class="host" dir="auto">
+        {request.host}
+      </span>
+      <span class="path" dir="auto">
+        {request.path}
+      </span>
+      <span class="duration">{milliseconds(totalMs(request))}</span>
+      <span class="client">{request.ip}</span>
+      <span class="reason">{reasonOf(request)}</span>
+    </div>
+  )
+})

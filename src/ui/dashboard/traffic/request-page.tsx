@@ -1,0 +1,170 @@
+import type { JSX } from 'preact'
+import { api, operationOf } from '#ui/dashboard/api.ts'
+import { byteSize } from '#ui/format.ts'
+import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
+import { IdLink } from '#ui/dashboard/kinds/value.tsx'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { href } from '#ui/dashboard/router.ts'
+import { PageHead, Shown, Time } from '#ui/dashboard/shell/parts.tsx'
+import { milliseconds, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import { adviceFor, stepsOf, summaryOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
+
+/** The catalogue's text of an error code. It is loaded here only, since few pages need it. */
+async function errorText(code: string): Promise<string | undefined> {
+  const { catalog } = await import('#base/catalog.ts')
+  const number = Number(/\d+$/.exec(code)?.[0])
+  const entry = Object.values(catalog).find(each => 'number' in each && each.number === number)
+  return entry?.text.replaceAll(/\{\w+\}/g, '…')
+}
+
+/** Why a request got its response. */
+export function RequestPage({ id }: { id: string }): JSX.Element {
+  const loaded = useLoaded(id, async () => {
+    const request = await api.requests.get(id)
+    return { request, error: request.error_code === null ? undefined : await errorText(request.error_code) }
+  })
+  const operation = operationOf('requests', 'get')
+  return (
+    <Shown of={loaded}>
+      {({ request, error }) => (
+        <>
+          <PageHead
+            title={`${request.method} ${request.scheme}://${request.host}${request.path}`}
+            sub={
+              <>
+                <code>{id}</code> <Time at={request.started_at} />
+              </>
+            }
+          >
+            <span class={`status big s${Math.floor(request.status / 100)}`}>{request.status}</span>
+            {request.error_code !== null && <code>{request.error_code}</code>}
+            {operation && <CopyAsCall operation={operation} params={[id]} />}
+          </PageHead>
+          <Path steps={stepsOf(request)} />
+          <Explanation request={request} error={error} />
+          <Timing request={request} />
+          <Facts request={request} />
+        </>
+      )}
+    </Shown>
+  )
+}
+
+const marks = { passed: '✓', answered: '●', failed: '✕', not_reached: '–' } as const
+const states = {
+  passed: 'passed',
+  answered: 'responded',
+  failed: 'stopped here',
+  not_reached: 'not reached',
+} as const
+
+const Path = ({ steps }: { steps: readonly PathStep[] }): JSX.Element => (
+  <ol class="path-steps" aria-label="Way of the request">
+    {steps.map(({ name, detail, state, href: to }, at) => (
+      <li key={at} class={state}>
+        <strong>{name}</strong>
+        <span class="mark">
+          <span aria-hidden="true">{marks[state]}</span> {states[state]}
+        </span>
+        <span class="detail">{to === undefined ? detail : <a href={to}>{detail}</a>}</span>
+      </li>
+    ))}
+  </ol>
+)
+
+function Explanation({ request, error }: { request: EndedRequest; error: string | undefined }): JSX.Element {
+  const todo = adviceFor(request)
+  return (
+    <section class={`box ${todo === undefined ? 'good' : 'bad'}`} aria-label="Explanation">
+      <h2>What happened</h2>
+      <p>{summaryOf(request)}</p>
+      {error !== undefined && <p>{error}</p>}
+      {request.notes.map((note, at) => (
+        <p key={at} dir="auto">
+          {note}
+        </p>
+      ))}
+      {todo !== undefined && (
+        <>
+          <h2>What to do</h2>
+          <p>{todo}</p>
+          <p class="actions">
+            {request.route_id !== null && request.edge_id !== null && (
+              <a href={href(['https_edge_routes', request.route_id, 'edit'], { parent: request.edge_id })}>
+                Edit the route
+              </a>
+            )}
+            {request.route_id !== null && (
+              <a href={href(['audit_events'], { object_id: request.route_id })}>Changes of the route</a>
+            )}
+          </p>
+        </>
+      )}
+    </section>
+  )
+}
+
+function Timing({ request }: { request: EndedRequest }): JSX.Element {
+  const total = totalMs(request)
+  const parts = [
+    { name: 'Modules', ms: request.modules_ms },
+    { name: 'Backend', ms: request.backend_ms },
+    { name: 'Body', ms: request.content_ms },
+  ]
+  return (
+    <section class="card" aria-label="Time">
+      <h2>Time: {milliseconds(total)}</h2>
+      {parts.map(({ name, ms }) => (
+        <div key={name} class="timing">
+          <span>{name}</span>
+          <span class="bar-box">
+            <span class="bar-part" style={{ width: `${total === 0 ? 0 : ((ms ?? 0) / total) * 100}%` }} />
+          </span>
+          <span>{ms === null ? '–' : milliseconds(ms)}</span>
+        </div>
+      ))}
+    </section>
+  )
+}
+
+function Facts({ request }: { request: EndedRequest }): JSX.Element {
+  const ids = [
+    ['Edge', request.edge_id],
+    ['Backend', request.backend_id],
+    ['Tunnel', request.tunnel_id],
+  ] as const
+  const more = [
+    ['Same client', `ip:${request.ip}`],
+    ['Same host', `host:${request.host}`],
+    ...(request.route_id === null ? [] : [['Same route', `route_id:${request.route_id}`] as const]),
+  ] as const
+  return (
+    <section class="card" aria-label="Details">
+      <dl>
+        {ids.map(([name, id]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{id === null ? <span class="dim">–</span> : <IdLink id={id} />}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>Bodies</dt>
+          <dd>
+            {byteSize(request.request_bytes ?? 0)} received, {byteSize(request.response_bytes ?? 0)} sent
+            {request.complete ? '' : ', incomplete'}
+          </dd>
+        </div>
+        <div>
+          <dt>Requests</dt>
+          <dd class="actions">
+            {more.map(([name, filter]) => (
+              <a key={name} href={href(['requests'], { filter })}>
+                {name}
+              </a>
+            ))}
+          </dd>
+        </div>
+      </dl>
+    </section>
+  )
+}

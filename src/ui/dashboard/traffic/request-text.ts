@@ -1,0 +1,23 @@
+import type { request } from '#contract/kinds/request.ts'
+import type { View } from '#contract/shape.ts'
+
+export type EndedRequest = View<typeof request.shape>
+
+export const milliseconds = (ms: number): string =>
+  ms < 10 ? `${ms.toFixed(1)} ms` : ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
+
+export const totalMs = ({
+  modules_ms: modules,
+  backend_ms: backend,
+  content_ms: content,
+}: EndedRequest): number => modules + (backend ?? 0) + (content ?? 0)
+
+/** The module that responded instead of the backend. */
+export const answeringModule = ({ modules }: EndedRequest): string | undefined =>
+  modules.find(({ verdict }) => verdict === 'answered')?.name
+
+/** Why a response is not the service's, in a few words. */
+export const reasonOf = (request: EndedRequest): string =>
+  [request.error_code, answeringModule(request), request.failed === 'visitor' ? 'client' : request.failed]
+    .filter(Boolean)
+    .join(' · ')

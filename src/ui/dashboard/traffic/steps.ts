@@ -1,0 +1,106 @@
+import { hasPrefixOf } from '#contract/kind.ts'
+import { kinds } from '#contract/kinds/index.ts'
+import { titleOf } from '#contract/names.ts'
+import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
+import { href } from '#ui/dashboard/router.ts'
+import { answeringModule, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+
+/** One station of a request. */
+export interface PathStep {
+  readonly name: string
+  readonly detail: string
+  readonly state: 'passed' | 'answered' | 'failed' | 'not_reached'
+  readonly href?: string
+}
+
+/** Where each party stands on the way; `visitor` is rejected by a module, or before any. */
+function failedStep(request: EndedRequest): string | undefined {
+  if (request.failed === null) return undefined
+  const module = answeringModule(request)
+  if (module !== undefined) return titleOf(module)
+  return { visitor: 'Gateway', edge: 'Backend', tunnel: 'Agent', agent: 'Agent', upstream: 'Service' }[
+    request.failed
+  ]
+}
+
+const routeHref = ({ route_id: id, edge_id: edge }: EndedRequest): string | undefined =>
+  id === null || edge === null ? undefined : href(['https_edge_routes', id], { parent: edge })
+
+const edgeCollection = (id: string): string =>
+  id.startsWith('edgtls_') ? 'tls_edges' : id.startsWith('edgtcp_') ? 'tcp_edges' : 'https_edges'
+
+function gatewayStep(request: EndedRequest): Omit<PathStep, 'state'> {
+  const { edge_id: edge } = request
+  if (edge === null) return { name: 'Gateway', detail: request.host }
+  return { name: 'Gateway', detail: edge, href: href([edgeCollection(edge), edge]) }
+}
+
+/** What is behind the modules. A tunnel has no backend, and a fixed response no service. */
+function serving(request: EndedRequest): Omit<PathStep, 'state'>[] {
+  const { backend_id: backend, tunnel_id: tunnel, edge_id: edge, failed } = request
+  const steps: Omit<PathStep, 'state'>[] = []
+  if (edge !== null || failed === 'edge') {
+    const to = backend === null ? undefined : hrefOfId(backend)
+    steps.push({ name: 'Backend', detail: backend ?? '', ...(to !== undefined && { href: to }) })
+  }
+  if (tunnel !== null) steps.push({ name: 'Agent', detail: tunnel, href: href(['tunnels', tunnel]) })
+  else if (edge === null || failed === 'tunnel' || failed === 'agent')
+    steps.push({ name: 'Agent', detail: '' })
+  if (!isFixedResponse(backend)) steps.push({ name: 'Service', detail: '' })
+  return steps
+}
+
+const isFixedResponse = (backend: string | null): boolean =>
+  backend !== null && hasPrefixOf(kinds.http_response_backends, backend)
+
+/** The way of a request from the client to the service, with the step that responded. */
+export function stepsOf(request: EndedRequest): PathStep[] {
+  const route = routeHref(request)
+  const all: Omit<PathStep, 'state'>[] = [
+    { name: 'Client', detail: request.ip, href: href(['requests'], { filter: `ip:${request.ip}` }) },
+    {
+      name: request.tls_version === null ? 'No TLS' : 'TLS',
+      detail: [request.tls_version, `HTTP/${request.http_version ?? '?'}`].filter(Boolean).join(', '),
+    },
+    gatewayStep(request),
+    ...(request.route_id === null
+      ? []
+      : [{ name: 'Route', detail: request.route_id, ...(route !== undefined && { href: route }) }]),
+    ...request.modules.map(({ name, verdict }) => ({
+      name: titleOf(name),
+      detail: verdict === 'answered' ? 'responded' : verdict.replace('_', ' '),
+    })),
+    ...serving(request),
+  ]
+  const failed = failedStep(request)
+  const module = answeringModule(request)
+  const last = failed ?? (module === undefined ? all.at(-1)?.name : titleOf(module))
+  const end = all.findIndex(({ name }) => name === last)
+  return all.map((step, at) => ({
+    ...step,
+    state: at < end ? 'passed' : at > end ? 'not_reached' : failed === undefined ? 'answered' : 'failed',
+  }))
+}
+
+const advice = {
+  visitor: 'The client has to send another request, or the route has to allow this one.',
+  edge: 'Check the edge, its modules and the backend.',
+  tunnel: 'Start the agent, or check the labels of the tunnel group.',
+  agent: 'Check the agent and its connection.',
+  upstream: 'Check the service behind the agent or backend.',
+} as const
+
+/** What to do about a failure; undefined if there was none. */
+export const adviceFor = ({ failed }: EndedRequest): string | undefined =>
+  failed === null ? undefined : advice[failed]
+
+/** One sentence about the response. */
+export function summaryOf(request: EndedRequest): string {
+  const module = answeringModule(request)
+  if (module !== undefined)
+    return `The module ${titleOf(module)} responded with ${request.status}; the service did not get the request.`
+  if (request.error_code !== null) return `The gateway responded with ${request.status}.`
+  const responder = isFixedResponse(request.backend_id) ? 'backend' : 'service'
+  const end = request.complete ? '' : ' The response was not sent completely.'
+  return `The ${responder} responded with ${request.status}.${end}`
+}

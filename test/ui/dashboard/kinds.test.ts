@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { kinds } from '#contract/kinds/index.ts'
+import { titleOf } from '#contract/names.ts'
+import { made } from '../../support/each-store.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
+import { Dashboard, launch } from './support.ts'
+
+let server: TestServer
+let browser: Browser
+before(async () => {
+  server = await startServer()
+  browser = await launch()
+})
+after(async () => {
+  await browser.close()
+  await server[Symbol.asyncDispose]()
+})
+
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+
+suite('the dashboard', () => {
+  test('shows a list of every kind, without console errors and serious accessibility findings', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    for (const [collection, kind] of Object.entries(kinds)) {
+      if (kind.parent || collection === 'requests') continue
+      await dashboard.visit(`/${collection}`, titleOf(collection))
+      await dashboard.page.locator('table, .empty').first().waitFor()
+    }
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('creates, changes and deletes a resource, with errors at their field', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/ip_policies', 'IP policies')
+    await page.getByRole('link', { name: 'New' }).click()
+    await page.getByLabel('Description').fill('x'.repeat(256))
+    await page.getByRole('button', { name: 'Create' }).click()
+    const field = page.locator('.field', { has: page.getByLabel('Description') })
+    await field.getByRole('alert').getByText('255').waitFor()
+    await page.getByLabel('Description').fill('the office')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { level: 1, name: 'the office' }).waitFor()
+    const { body } = await server.api.get('/ip_policies')
+    const id = String(body.ip_policies[0].id)
+    assert.ok(page.url().endsWith(`/dashboard/ip_policies/${id}`))
+    await page.getByRole('link', { name: 'Add' }).click()
+    await page.getByLabel('CIDR', { exact: false }).fill('10.0.0.0/8')
+    await page.getByLabel('Action').selectOption('allow')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { level: 1, name: '10.0.0.0/8' }).waitFor()
+    await page.getByRole('link', { name: id }).click()
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByLabel('Description').fill('the new office')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'the new office' }).waitFor()
+    assert.equal((await server.api.get(`/ip_policies/${id}`)).body.description, 'the new office')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delete' })
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal((await server.api.get(`/ip_policies/${id}`)).status, 200)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('heading', { level: 1, name: 'IP policies' }).waitFor()
+    assert.equal((await server.api.get(`/ip_policies/${id}`)).status, 404)
+  })
+
+  test('shows a token once, and the same call for a shell', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/credentials/new', 'New Credential')
+    await page.getByLabel('Description').fill("Alice's laptop")
+    await page.getByRole('button', { name: 'Add to Acl' }).click()
+    await page.getByLabel('Acl 1', { exact: true }).fill('bind:*.example.com')
+    await page.getByRole('button', { name: 'Copy as API call' }).click()
+    const dialog = page.getByRole('dialog', { name: 'API call' })
+    await dialog.getByLabel('curl').getByText(`curl -X POST ${server.api.url}/credentials`).waitFor()
+    const adit = await dialog.getByLabel('adit').innerText()
+    assert.equal(
+      adit,
+      String.raw`adit api credentials create --json '{"description":"Alice'\''s laptop","acl":["bind:*.example.com"]}'`,
+    )
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Create' }).click()
+    const token = await page.getByRole('region', { name: 'Shown only once' }).locator('pre').innerText()
+    assert.match(token, /^\w{20,}/)
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: "Alice's laptop" }).waitFor()
+    assert.equal(await page.getByText(token).count(), 0)
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('shows changes of another browser', async () => {
+    await using one = await Dashboard.open(browser, server.api)
+    await using other = await Dashboard.open(browser, server.api)
+    await one.visit('/reserved_domains', 'Reserved domains')
+    const domain = await made(server.api, '/reserved_domains', { name: 'both.example.org' })
+    const path = `/reserved_domains/${domain.id}`
+    await one.page.getByRole('link', { name: 'both.example.org' }).click()
+    await other.visit(`${path}/edit`)
+    await other.page.getByLabel('Description').fill('of the other')
+    await other.page.getByRole('button', { name: 'Save' }).click()
+    await one.page.getByText('of the other').first().waitFor()
+  })
+
+  test('runs nothing of what it shows', async () => {
+    const { api } = server
+    const text = { description: HOSTILE, metadata: HOSTILE }
+    const policy = await made(api, '/ip_policies', text)
+    const edge = await made(api, '/edges/https', text)
+    const bot = await made(api, '/bot_users', { name: HOSTILE })
+    await made(api, `/edges/https/${edge.id}/routes`, { match_type: 'path_prefix', match: '/', ...text })
+    await using dashboard = await Dashboard.open(browser, api)
+    const { page } = dashboard
+    for (const path of [
+      '/ip_policies',
+      `/ip_policies/${policy.id}`,
+      `/ip_policies/${policy.id}/edit`,
+      `/https_edges/${edge.id}`,
+      `/bot_users/${bot.id}`,
+      '/audit_events',
+    ]) {
+      await dashboard.visit(path)
+      await page.getByText('<img src=x').or(page.locator(`textarea`)).or(page.locator('td')).first().waitFor()
+      assert.equal(await page.locator('main script, main img').count(), 0)
+      assert.match(await page.title(), / · Adit$/)
+    }
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('is used by keys alone: search, open, change', async () => {
+    const policy = await made(server.api, '/ip_policies', { description: 'by keys' })
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Host name, id or page' }).waitFor()
+    await page.keyboard.type(policy.id)
+    await page.getByRole('option', { name: policy.id }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'by keys' }).waitFor()
+    await page.getByRole('link', { name: 'Edit' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Description').focus()
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type('changed by keys')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'changed by keys' }).waitFor()
+  })
+
+  test('fits 375 px, in light and dark', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await using dashboard = await Dashboard.open(browser, server.api, { width: 375, colorScheme })
+      for (const path of ['/ip_policies', '/https_edges/new', '/reserved_domains', '/audit_events']) {
+        await dashboard.visit(path)
+        await dashboard.page.locator('table, .empty, form.card').first().waitFor()
+        assert.equal(await dashboard.hasSidewaysScroll(), false, path)
+      }
+      assert.deepEqual(await dashboard.findings(), [])
+    }
+  })
+
+  test('returns to the page after an ended session', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/ip_policies', 'IP policies')
+    const { body } = await server.api.get('/dashboard_sessions')
+    for (const { id } of body.dashboard_sessions) await server.api.delete(`/dashboard_sessions/${id}`)
+    await page.getByRole('link', { name: 'Events' }).click()
+    await page.getByText('Your session has ended.').waitFor()
+    const link = await server.api.post('/dashboard/link')
+    const { hash } = new URL(String(link.body.url))
+    await page.goto(`${server.api.url}/dashboard/event_subscriptions${hash}`)
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Event subscriptions' }).waitFor()
+    await page.locator('.menu summary').click()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByText('adit dashboard').waitFor()
+    assert.equal((await page.context().cookies()).length, 0)
+  })
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Caller } from '../../support/server.ts'
+
+export const launch = (): Promise<Browser> =>
+  chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
+
+interface Options {
+  readonly token?: string
+  readonly width?: number
+  readonly colorScheme?: 'light' | 'dark'
+}
+
+/** A browser that is signed in to the dashboard. */
+export class Dashboard implements AsyncDisposable {
+  readonly page: Page
+  readonly url: string
+  /** Errors in the console, requests to other origins and violations of the policy. */
+  readonly errors: string[] = []
+  readonly #context: BrowserContext
+
+  private constructor(page: Page, url: string, context: BrowserContext) {
+    this.page = page
+    this.url = url
+    this.#context = context
+    page.on('console', message => void (message.type() === 'error' && this.errors.push(message.text())))
+    page.on('pageerror', error => void this.errors.push(String(error)))
+    page.on('request', request => {
+      const { protocol, origin } = new URL(request.url())
+      if (!['data:', 'blob:'].includes(protocol) && origin !== url) this.errors.push(request.url())
+    })
+  }
+
+  /** Opens a one-time link of the key, and waits until the overview is shown. */
+  static async open(browser: Browser, api: Caller, options: Options = {}): Promise<Dashboard> {
+    const { token, width = 1280, colorScheme = 'light' } = options
+    const { status, body } = await api.post('/dashboard/link', {}, token === undefined ? {} : { token })
+    assert.equal(status, 201)
+    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme })
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: api.url })
+    const dashboard = new Dashboard(await context.newPage(), api.url, context)
+    await dashboard.page.goto(String(body.url))
+    await dashboard.page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' })
+    return dashboard
+  }
+
+  /** Opens a page below /dashboard, and waits for its heading. */
+  async visit(path: string, heading?: string): Promise<void> {
+    // As a link does: loading the document for each page would take most of the time of the tests.
+    await this.page.evaluate(
+      `history.pushState(null, '', ${JSON.stringify(`/dashboard${path}`)}); dispatchEvent(new PopStateEvent('popstate'))`,
+    )
+    await this.page
+      .getByRole('heading', { level: 1, ...(heading !== undefined && { name: heading }) })
+      .waitFor()
+  }
+
+  /** The serious findings of axe-core on the page that is shown. */
+  async findings(): Promise<string[]> {
+    // Evaluated by the debugger, which the policy of the page does not restrict.
+    await this.page.evaluate(axe)
+    return (await this.page.evaluate(
+      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    )) as string[]
+  }
+
+  async hasSidewaysScroll(): Promise<boolean> {
+    return Boolean(
+      await this.page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth'),
+    )
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close()
+  }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { completions, parseFilter } from '#ui/dashboard/traffic/filter.ts'
+import { made } from '../../support/each-store.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
+import { until } from '../../support/until.ts'
+import { Dashboard, launch } from './support.ts'
+
+const HOST = 'shop.example.org'
+const HOSTILE = '<img src=x onerror=document.title=1>'
+
+let server: TestServer
+let browser: Browser
+before(async () => {
+  server = await startServer()
+  browser = await launch()
+  const { api } = server
+  const policy = await made(api, '/ip_policies', {})
+  const rule = { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'allow' }
+  await made(api, '/ip_policy_rules', rule)
+  await made(api, '/reserved_domains', { name: HOST })
+  const backend = await made(api, '/backends/http_response', { body: 'hello', status_code: 200 })
+  const edge = await made(api, '/edges/https', { hostports: [`${HOST}:443`] })
+  const route = { match_type: 'path_prefix', backend: { backend_id: backend.id } }
+  await made(api, `/edges/https/${edge.id}/routes`, { ...route, match: '/' })
+  const guarded = { ...route, match: '/admin', ip_restriction: { ip_policy_ids: [policy.id] } }
+  await made(api, `/edges/https/${edge.id}/routes`, guarded)
+})
+after(async () => {
+  await browser.close()
+  await server[Symbol.asyncDispose]()
+})
+
+/** A request over TLS, as edges expect it; its certificate is not checked. */
+async function ask(path: string): Promise<number> {
+  const { request } = await import('node:https')
+  const { port } = server.bound.https ?? {}
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, servername: HOST, headers: { host: HOST } }
+    request({ ...options, rejectUnauthorized: false }, response => {
+      response.resume()
+      response.once('end', () => resolve(response.statusCode ?? 0))
+    })
+      .once('error', reject)
+      .end()
+  })
+}
+
+suite('the filter of the traffic', () => {
+  test('has filters of the API, and words', () => {
+    assert.deepEqual(parseFilter(' status:5xx Cart host:a.example failed: '), {
+      filters: { status: '5xx', host: 'a.example' },
+      words: ['cart'],
+    })
+  })
+
+  test('completes the last word', () => {
+    assert.deepEqual(completions('status:5xx fail', []), [
+      'status:5xx failed:any',
+      'status:5xx failed:visitor',
+      'status:5xx failed:edge',
+      'status:5xx failed:tunnel',
+      'status:5xx failed:agent',
+      'status:5xx failed:upstream',
+    ])
+    assert.deepEqual(completions('host:s', ['shop.example.org', 'x']), ['host:shop.example.org'])
+  })
+})
+
+suite('the traffic page', () => {
+  test('shows requests as they end, filtered, by keys alone', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/requests', 'Traffic')
+    await page.locator('main').getByText('Live', { exact: true }).waitFor()
+    await ask('/cart')
+    await page.getByRole('option', { name: '/cart' }).waitFor()
+    await ask('/admin/users')
+    await page.getByRole('option', { name: '/admin/users' }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('status:403')
+    await page.getByRole('option', { name: '/cart' }).waitFor({ state: 'detached' })
+    await page.getByRole('option', { name: '/admin/users' }).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('j')
+    await page.getByRole('option', { name: '/admin/users', selected: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: '/admin/users' }).waitFor()
+    const steps = page.getByRole('list', { name: 'Way of the request' })
+    await steps.locator('li.failed', { hasText: 'IP restriction' }).getByText('stopped here').waitFor()
+    await steps.locator('li.not_reached', { hasText: 'Backend' }).waitFor()
+    const explanation = page.getByRole('region', { name: 'Explanation' })
+    await explanation.getByText('The module IP restriction responded with 403').waitFor()
+    await explanation.getByRole('link', { name: 'Edit the route' }).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('pauses, continues and clears', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/requests?filter=path:/paused', 'Traffic')
+    await page.locator('main').getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await ask('/paused')
+    await page.getByText('Paused, 1 new').waitFor()
+    assert.equal(await page.locator('.row').count(), 0)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('option', { name: '/paused' }).waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByText('No requests yet.').waitFor()
+  })
+
+  test('runs nothing of paths and notes, and fits 375 px', async () => {
+    await ask(`/${HOSTILE.replaceAll(/[ <>"]/g, encodeURIComponent)}`)
+    await using dashboard = await Dashboard.open(browser, server.api, { width: 375, colorScheme: 'dark' })
+    const { page } = dashboard
+    await dashboard.visit('/requests?filter=onerror', 'Traffic')
+    await page.locator('.row').first().click()
+    await page.getByRole('list', { name: 'Way of the request' }).waitFor()
+    assert.equal(await page.locator('main img').count(), 0)
+    assert.match(await page.title(), / · Adit$/)
+    assert.equal(await dashboard.hasSidewaysScroll(), false)
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('keeps few elements for many requests', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/requests?filter=path:/many', 'Traffic')
+    await page.locator('main').getByText('Live', { exact: true }).waitFor()
+    for (let round = 0; round < 30; round++)
+      await Promise.all(Array.from({ length: 10 }, (_, at) => ask(`/many/${round * 10 + at}`)))
+    const height = () => page.locator('.spacer').evaluate(element => element.clientHeight)
+    await until(height, { what: 'rows for 300 requests', fits: found => found === 300 * 28 })
+    assert.ok((await page.locator('.row').count()) < 80)
+  })
+})
