@@ -29,7 +29,11 @@ const arranged: readonly Section[] = [
       'certificate_authorities',
     ],
   },
-  { title: 'Agents', collections: ['tunnel_sessions', 'credentials', 'ssh_credentials'] },
+  {
+    title: 'Agents',
+    collections: ['tunnel_sessions', 'credentials', 'ssh_credentials'],
+    pages: [{ title: 'Connect an agent', path: ['connect'] }],
+  },
   {
     title: 'Edges',
     collections: [
@@ -79,9 +83,13 @@ export const sections: readonly Section[] = [
   ...(others.length > 0 ? [{ title: 'More', collections: others }] : []),
 ]
 
-/** The pages of a section, in order. */
-export const pagesOf = ({ pages = [], collections }: Section): readonly NavPage[] =>
-  pages.length > 0 ? pages : collections.map(name => ({ title: titleOf(name), path: [name] }))
+/** The pages of a section, in order: the list of each collection that has no other page, and then its own. */
+export const pagesOf = ({ pages = [], collections }: Section): readonly NavPage[] => [
+  ...collections
+    .filter(name => !pages.some(({ path }) => path[0] === name))
+    .map(name => ({ title: titleOf(name), path: [name] })),
+  ...pages,
+]
 
 export const sectionOf = (path: readonly string[]): Section | undefined =>
   path.length === 0

@@ -1,9 +1,11 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { ConnectPage } from '#ui/dashboard/agents/connect.tsx'
 import { DetailPage } from '#ui/dashboard/kinds/detail-page.tsx'
 import { CreatePage, EditPage } from '#ui/dashboard/kinds/form-page.tsx'
 import { ListPage } from '#ui/dashboard/kinds/list-page.tsx'
 import { isCollection } from '#ui/dashboard/kinds/resource.ts'
+import { OverviewPage } from '#ui/dashboard/overview/overview-page.tsx'
 import { go, place } from '#ui/dashboard/router.ts'
 import { RequestPage } from '#ui/dashboard/traffic/request-page.tsx'
 import { TrafficPage } from '#ui/dashboard/traffic/traffic-page.tsx'
@@ -14,7 +16,9 @@ export function Page(): JSX.Element {
   const { path, query } = place.value
   const [first = '', second, third] = path
   if (first === 'login') return <Redirect to="/" />
-  if (!isCollection(first)) return path.length === 0 ? <ListPage collection="endpoints" /> : <NotFound />
+  if (path.length === 0) return <OverviewPage />
+  if (first === 'connect') return <ConnectPage />
+  if (!isCollection(first)) return <NotFound />
   if (first === 'requests')
     return second === undefined ? <TrafficPage /> : <RequestPage key={second} id={second} />
   if (second === undefined) return <ListPage key={first} collection={first} />

@@ -1,0 +1,128 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { byteSize } from '#ui/format.ts'
+import { ConnectAgent } from '#ui/dashboard/agents/connect.tsx'
+import { api } from '#ui/dashboard/api.ts'
+import { follow } from '#ui/dashboard/live.ts'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { Attention, RecentChanges } from '#ui/dashboard/overview/attention.tsx'
+import { TrafficChart } from '#ui/dashboard/overview/chart.tsx'
+import { RequestCounter, type Figures } from '#ui/dashboard/overview/figures.ts'
+import { href } from '#ui/dashboard/router.ts'
+import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
+import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
+
+const LIVE_MS = 3000
+
+async function loadCounts() {
+  const [endpoints, agents, domains] = await Promise.all([
+    api.endpoints.list(),
+    api.tunnel_sessions.list(),
+    api.reserved_domains.list(),
+  ])
+  const count = ({ items, next }: { items: unknown[]; next?: unknown }): string =>
+    next === undefined ? String(items.length) : `more than ${items.length}`
+  return {
+    isEmpty: endpoints.items.length === 0 && agents.items.length === 0,
+    counts: [
+      { name: 'Endpoints online', value: count(endpoints), to: 'endpoints' },
+      { name: 'Agents connected', value: count(agents), to: 'tunnel_sessions' },
+      { name: 'Domains', value: count(domains), to: 'reserved_domains' },
+    ],
+  }
+}
+
+/** What is online, what it does, and what needs attention. */
+export function OverviewPage(): JSX.Element {
+  const loaded = useLoaded('overview', loadCounts, {
+    on: ({ kind }) => kind === 'reserved_domain',
+    everyMs: LIVE_MS,
+  })
+  return (
+    <>
+      <PageHead title="Overview">
+        <a class="button" href={href(['reserved_domains', 'new'])}>
+          Add a domain
+        </a>
+        <a class="button" href={href(['https_edges', 'new'])}>
+          New edge
+        </a>
+        <a class="button primary" href={href(['connect'])}>
+          Connect an agent
+        </a>
+      </PageHead>
+      <Shown of={loaded}>
+        {({ isEmpty, counts }) => (
+          <>
+            <ul class="tiles">
+              {counts.map(({ name, value, to }) => (
+                <li key={name}>
+                  <a href={href([to])}>
+                    <strong>{value}</strong> {name}
+                  </a>
+                </li>
+              ))}
+            </ul>
+            {isEmpty && (
+              <section class="card" aria-label="First tunnel">
+                <h2>Open your first tunnel</h2>
+                <ConnectAgent />
+              </section>
+            )}
+          </>
+        )}
+      </Shown>
+      <Attention />
+      <LiveTrafficCard />
+      <RecentChanges />
+    </>
+  )
+}
+
+function useFigures(): Figures {
+  const [counter] = useState(() => new RequestCounter())
+  const [figures, setFigures] = useState(() => counter.figures(Date.now()))
+  useEffect(() => {
+    const ends = new AbortController()
+    void follow(signal => api.streams.requests({}, { signal }), {
+      item: request => counter.add(request, Date.now()),
+      state: () => undefined,
+      signal: ends.signal,
+    })
+    const timer = setInterval(() => setFigures(counter.figures(Date.now())), 1000)
+    return () => {
+      ends.abort()
+      clearInterval(timer)
+    }
+  }, [counter])
+  return figures
+}
+
+function LiveTrafficCard(): JSX.Element {
+  const figures = useFigures()
+  const time = (ms: number | undefined): string => (ms === undefined ? '–' : milliseconds(ms))
+  const shown = [
+    ['Requests/s', figures.perSecond.toFixed(1)],
+    ['Errors (5xx)', `${(figures.errorShare * 100).toFixed(1)} %`],
+    ['p50', time(figures.p50)],
+    ['p99', time(figures.p99)],
+    ['Sent', byteSize(figures.bytes)],
+  ] as const
+  return (
+    <section class="card" aria-label="Traffic">
+      <div class="page-head">
+        <h2>Traffic since this page was opened, at most 2 minutes</h2>
+        <a href={href(['requests'])}>Show requests</a>
+      </div>
+      <dl class="figures">
+        {shown.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <TrafficChart figures={figures} />
+    </section>
+  )
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { signIn } from '../../agent/support.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
+import { Dashboard, launch } from './support.ts'
+
+let server: TestServer
+let browser: Browser
+before(async () => {
+  server = await startServer()
+  browser = await launch()
+})
+after(async () => {
+  await browser.close()
+  await server[Symbol.asyncDispose]()
+})
+
+suite('the overview', () => {
+  test('of an empty installation leads to the first agent, and shows that it connects', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await page.getByRole('heading', { level: 2, name: 'Open your first tunnel' }).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    await page.getByRole('link', { name: 'Connect an agent' }).first().click()
+    await page.getByLabel('Name of the machine').fill('laptop of Alice')
+    await page.getByLabel('May open').fill('*.alice.example.com')
+    await page.getByRole('button', { name: 'Create its token' }).click()
+    const commands = await page.getByLabel('Commands').innerText()
+    const authtoken = /^adit config add-authtoken (\S+)\nadit http 3000 --server 127\.0\.0\.1:4443$/.exec(
+      commands,
+    )?.[1]
+    assert.ok(authtoken, commands)
+    await page.getByText('Waiting for your agent').waitFor()
+    const { credentials } = (await server.api.get('/credentials')).body
+    const found = credentials.find(
+      ({ description }: { description: string }) => description === 'laptop of Alice',
+    )
+    assert.deepEqual(found.acl, ['bind:*.alice.example.com'])
+    assert.deepEqual(await dashboard.findings(), [])
+    await using agent = await signIn(server, { authtoken })
+    assert.ok(agent)
+    await page.getByText('Connected from 127.0.0.1').waitFor()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByText('1 Agents connected').waitFor()
+    await page
+      .getByRole('region', { name: 'Recent changes' })
+      .getByText('tunnel credential created')
+      .waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('fits 375 px', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api, { width: 375, colorScheme: 'dark' })
+    await dashboard.page
+      .getByRole('region', { name: 'Recent changes' })
+      .getByRole('listitem')
+      .first()
+      .waitFor()
+    assert.equal(await dashboard.hasSidewaysScroll(), false)
+    assert.deepEqual(await dashboard.findings(), [])
+  })
+})
