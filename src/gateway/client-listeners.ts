@@ -12,6 +12,7 @@ import type { Router } from '#gateway/routing/router.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
 import { serveHttp2 } from '#http/http2-server-connection.ts'
+import { pageTheme } from '#http/pages/theme.ts'
 import { SiteIsolation } from '#http/site-isolation.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
@@ -54,7 +55,7 @@ export function makeClientListeners(
   const answer = tracing?.around(router.answer) ?? router.answer
   const observer = tracing?.observing(requests) ?? requests
   const isolation = info.isolate_hosts ? new SiteIsolation(info.domain) : undefined
-  const served = { answer, observer, isolation }
+  const served = { answer, observer, isolation, theme: pageTheme(info) }
   const http1 = (socket: Socket, client: HttpClientConnection) => serveHttp1(socket, { ...served, client })
   return {
     http: new HttpListener({ ...shared, http1 }),

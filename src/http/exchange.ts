@@ -2,6 +2,7 @@ import type { ErrorName } from '#base/errors.ts'
 import type { Body } from '#http/body.ts'
 import type { RequestHead, ResponseHead } from '#http/head.ts'
 import type { ClientCertificate } from '#http/client-certificate.ts'
+import type { UnsentPage } from '#http/pages/unsent-page.ts'
 import type { RequestContext } from '#http/request-context.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
@@ -74,6 +75,8 @@ export interface Reply {
   readonly body: Body
   /** Set on a 101: from here on bytes flow both ways, and there is no body. */
   readonly upgraded?: ByteStream
+  /** Set for a page of the gateway: the connection renders the body when it sends the response. */
+  readonly page?: UnsentPage
   /** Set when the gateway itself rejects the request: the reason. */
   readonly refusal?: ErrorName
   /**

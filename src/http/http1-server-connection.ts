@@ -27,6 +27,8 @@ import { endsWithConnection, isBare } from '#http/http1-serialize.ts'
 import type { SocketSplice } from '#http/http1-splice.ts'
 import { HttpError, malformed } from '#http/http-error.ts'
 import { errorReply } from '#http/pages.ts'
+import { withPage } from '#http/pages/send-page.ts'
+import { defaultTheme, type PageTheme } from '#http/pages/theme.ts'
 import { RequestContext } from '#http/request-context.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
 import {
@@ -44,6 +46,8 @@ export interface ServeOptions {
   readonly timeouts?: TimeoutChecker
   /** Isolates responses of hosts from each other; absent: off. */
   readonly isolation?: SiteIsolation | undefined
+  /** What pages of the gateway look like; absent: the default. */
+  readonly theme?: PageTheme | undefined
   /** Bytes already read from the connection. */
   readonly first?: Buffer
 }
@@ -72,6 +76,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   readonly #client: HttpClientConnection
   readonly #answer: Endpoint
   readonly #observer: Observer | undefined
+  readonly #theme: PageTheme
   readonly #limits: Http1ClientLimits
   readonly #timeouts: TimeoutChecker
   readonly #clock: ConnectionClock
@@ -110,6 +115,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     this.#client = client
     this.#answer = answer
     this.#observer = observer
+    this.#theme = options.theme ?? defaultTheme
     this.#limits = limits === undefined ? defaultClientLimits : { ...defaultClientLimits, ...limits }
     this.#timeouts = timeouts
     this.#writer = new ResponseWriter(socket, {
@@ -221,16 +227,17 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     this.#writer.informational(head, request.host)
   }
 
-  #reply(reply: Reply): void {
+  #reply(given: Reply): void {
     const head = this.#head
     const context = this.#context
     const state = this.#state
     if (connectionPolicy.reply[state.phase] === 'drop' || head === undefined || context === undefined) {
-      reply.body.cancel()
-      reply.upgraded?.abort()
+      given.body.cancel()
+      given.upgraded?.abort()
       return
     }
     state.phase = 'responding'
+    const reply = this.#withPage(given, context)
     this.#observer?.replied(this.#client, head, reply, context)
     if (reply.upgraded !== undefined) {
       this.#upgrade(reply.head, head, reply.upgraded)
@@ -245,6 +252,11 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
       state.keepAlive = false
     const transfer = { version, keepAlive: state.keepAlive, bare, requestId: context.id } as const
     this.#writer.respond(reply, transfer, head.host)
+  }
+
+  #withPage(reply: Reply, context: RequestContext): Reply {
+    if (reply.page === undefined) return reply
+    return withPage(reply, { theme: this.#theme, ip: this.#client.ip, context })
   }
 
   #upgrade(head: ResponseHead, { host }: RequestHead, stream: NonNullable<Reply['upgraded']>): void {
@@ -275,8 +287,8 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     state.keepAlive = false
     this.#clientAbort?.abort()
     this.#reader.body?.fail(new Error('The request was refused.'))
-    const reply = errorReply(error.code, asked, error.values)
     const context = (this.#context ??= new RequestContext())
+    const reply = this.#withPage(errorReply(error.code, asked, error.values), context)
     this.#observer?.replied(this.#client, asked, reply, context)
     const bare = asked !== undefined && isBare(asked.method, reply.head.status)
     const transfer = { version: '1.1', keepAlive: false, bare, requestId: context.id } as const

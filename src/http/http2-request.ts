@@ -18,6 +18,8 @@ import { ContentSender } from '#http/http2-send.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
 import { HttpError } from '#http/http-error.ts'
 import { errorReply } from '#http/pages.ts'
+import { withPage } from '#http/pages/send-page.ts'
+import { defaultTheme, type PageTheme } from '#http/pages/theme.ts'
 import { RequestContext } from '#http/request-context.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants
@@ -28,6 +30,8 @@ export interface RequestOptions {
   readonly observer?: Observer | undefined
   /** Isolates responses of hosts from each other; absent: off. */
   readonly isolation?: SiteIsolation | undefined
+  /** What pages of the gateway look like; absent: the default. */
+  readonly theme?: PageTheme | undefined
   /** Milliseconds without body data after which a request is aborted. */
   readonly bodyPatience?: number
 }
@@ -148,9 +152,12 @@ export class Http2Request {
     if (!this.#broken) this.#send(errorReply('gateway_fault', head))
   }
 
-  #send(reply: Reply): void {
+  #send(given: Reply): void {
     const stream = this.#stream
-    this.#options.observer?.replied(this.#options.client, this.#head, reply, this.#context)
+    const { client, observer, theme = defaultTheme } = this.#options
+    const context = this.#context
+    const reply = given.page === undefined ? given : withPage(given, { theme, ip: client.ip, context })
+    observer?.replied(client, this.#head, reply, context)
     if (stream.destroyed || stream.closed) {
       reply.body.cancel()
       return

@@ -8,7 +8,7 @@ import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import { formatFor, type PageFormat } from '#http/pages/format.ts'
 import { fallback, hints } from '#http/pages/error-hints.ts'
-import { htmlOf, styleHash, type HtmlPage } from '#http/pages/html.ts'
+import type { HtmlPage } from '#http/pages/html.ts'
 
 /** The parts of the request that a page uses; undefined when the request could not be parsed. */
 export type Asked = Pick<RequestHead, 'method' | 'host' | 'fields'> | undefined
@@ -22,16 +22,13 @@ const mediaTypes: Readonly<Record<PageFormat, string>> = {
   text: 'text/plain; charset=utf-8',
 }
 
-// The last three do not fall back on default-src.
-const POLICY = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
-
 const COMMON =
-  `Cache-Control: no-store\r\nContent-Security-Policy: ${POLICY}\r\n` +
-  'X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n'
+  'Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n'
 
 /**
  * A gateway response: the error with the catalogue's text, in the format that the client accepts. Besides the
- * placeholders, `values` may have `domain` (the shared one, for short names in commands) and `realm`.
+ * placeholders, `values` may have `domain` (the shared one, for short names in commands), `labels` (for commands) and
+ * `realm`.
  */
 export function errorReply(
   code: ErrorName,
@@ -41,7 +38,7 @@ export function errorReply(
   const host = reflected(head?.host ?? '')
   const problem = new Problem(code, { host: host || 'this name', ...mapValues(values, reflected) })
   const format = formatFor(head?.fields.get('accept') ?? '')
-  const page = pageOf(problem, head?.host ?? '', values)
+  const content = contentOf(problem)
   const realm = String(values['realm'] ?? host)
   const fields = new Fields(
     `Content-Type: ${mediaTypes[format]}\r\n` +
@@ -52,15 +49,22 @@ export function errorReply(
         : '') +
       (code === 'password_required' ? `WWW-Authenticate: ${challenge(realm)}\r\n` : ''),
   )
-  const bytes = Buffer.from(rendered(page, format))
-  return { ...replyOf(problem.status, fields, bytes, head?.method), refusal: code }
+  const name = safeName(head?.host ?? '', String(values['domain'] ?? ''))
+  const error = {
+    hint: hints[code] ?? fallback,
+    brief: withoutCause(problem),
+    values: { name: name && ` --name ${name}`, labels: String(values['labels'] ?? '--label name=value') },
+  }
+  const page = { content, format, isHead: head?.method === 'HEAD', error }
+  return { ...emptyReply(problem.status, fields), page, refusal: code }
 }
 
 /** A gateway response that is not an error. */
-export function pageReply(head: NonNullable<Asked>, page: HtmlPage): Reply {
+export function pageReply(head: NonNullable<Asked>, content: HtmlPage): Reply {
   const format = formatFor(head.fields.get('accept') ?? '')
   const fields = new Fields(`Content-Type: ${mediaTypes[format]}\r\n${COMMON}`)
-  return replyOf(page.status, fields, Buffer.from(rendered(page, format)), head.method)
+  const page = { content, format, isHead: head.method === 'HEAD' }
+  return { ...emptyReply(content.status, fields), page }
 }
 
 /** Redirects the client. */
@@ -72,42 +76,33 @@ export function redirectReply(url: string, status: 301 | 302 | 303 | 307 | 308):
   const fields = new Fields(
     `Location: ${href}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n`,
   )
-  return replyOf(status, fields, Buffer.alloc(0), undefined)
+  const body = bodyOf(Buffer.alloc(0))
+  return { head: { status, reason: STATUS_CODES[status] ?? '', fields, framing: body.framing }, body }
 }
 
-function replyOf(status: number, fields: Fields, bytes: Buffer, method: string | undefined): Reply {
-  const reason = STATUS_CODES[status] ?? ''
-  if (method === 'HEAD') {
-    const head = { status, reason, fields, framing: noBody.framing, announcedLength: bytes.length }
-    return { head, body: noBody }
-  }
-  const body = bodyOf(bytes)
-  return { head: { status, reason, fields, framing: body.framing }, body }
-}
+/** The body follows when the page is rendered. */
+const emptyReply = (status: number, fields: Fields): Reply => ({
+  head: { status, reason: STATUS_CODES[status] ?? '', fields, framing: noBody.framing },
+  body: noBody,
+})
 
-function pageOf(problem: Problem, host: string, values: Readonly<Record<string, string | number>>): HtmlPage {
-  const hint = hints[problem.code] ?? fallback
-  const name = safeName(host, String(values['domain'] ?? ''))
+function contentOf(problem: Problem): HtmlPage {
+  const { title, visitor } = hints[problem.code] ?? fallback
   return {
     status: problem.status,
     code: problem.number === undefined ? '' : `ERR_ADIT_${problem.number}`,
-    title: hint.title,
+    title,
     text: problem.message,
-    visitor: hint.visitor,
-    owner: hint.owner,
-    command: hint.command?.replace('{name}', name && ` --name ${name}`),
+    visitor,
+    owner: undefined,
+    command: undefined,
   }
 }
 
-function rendered(page: HtmlPage, format: PageFormat): string {
-  if (format === 'html') return htmlOf(page)
-  const { status, code, text, visitor, owner, command } = page
-  if (format === 'json') {
-    const details = { visitor, owner, command }
-    return JSON.stringify({ error_code: code, status_code: status, msg: text, details }) + '\n'
-  }
-  const mended = [owner, command && `  ${command}`].filter(Boolean).join('\n')
-  return [text, visitor, mended, code].filter(Boolean).join('\n\n') + '\n'
+/** The message without a cause that tells how the site is made; the cause of a 400 is in the client's own request. */
+function withoutCause({ message, status, values }: Problem): string {
+  const cause = values['reason']
+  return cause === undefined || status === 400 ? message : message.replace(`: ${cause}.`, () => '.')
 }
 
 /** Tools written for the hosted service expect its spelling of the code. */

@@ -45,8 +45,14 @@ export class Members {
   }
 }
 
+/** The error without a tunnel that could respond. */
+export interface NoTunnel {
+  readonly code: ErrorName
+  readonly values?: Readonly<Record<string, string>>
+}
+
 /** Sends each request to the next tunnel, skipping unreachable ones. */
-export function answerBalanced(balancer: TunnelBalancer, members: Members, empty: ErrorName): Endpoint {
+export function answerBalanced(balancer: TunnelBalancer, members: Members, empty: NoTunnel): Endpoint {
   return async exchange => {
     const { context, clientAbort, head } = exchange
     let failure: UpstreamFailure | undefined
@@ -79,7 +85,7 @@ export function answerBalanced(balancer: TunnelBalancer, members: Members, empty
       tunnel = other
     }
     context.upstream.tunnel = undefined
-    return unreached(empty, exchange)
+    return unreached(empty.code, exchange, empty.values)
   }
 }
 

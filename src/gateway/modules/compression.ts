@@ -43,9 +43,11 @@ function lengthOf({ head }: Reply, isHead: boolean): number {
 }
 
 /** Whether the body is complete, uncompressed, worth it, and may be transformed. */
-function mayChange({ head, upgraded }: Reply): boolean {
+function mayChange({ head, upgraded, page }: Reply): boolean {
   const { status, fields } = head
-  if (upgraded !== undefined || status < 200 || status === 204 || status === 205) return false
+  // A page has no body yet, and is short.
+  if (page !== undefined || upgraded !== undefined || status < 200 || status === 204 || status === 205)
+    return false
   if (status === 206 || status === 304 || !isWorthwhile(fields.get('content-type') ?? '')) return false
   if (fields.get('content-encoding') !== undefined || fields.get('content-range') !== undefined) return false
   if (digests.some(name => fields.get(name) !== undefined)) return false

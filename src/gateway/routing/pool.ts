@@ -19,7 +19,9 @@ export function poolOf(tunnel: TunnelRecord, parts: PoolParts): Pool {
   return {
     backend() {
       const members = new Members(balancer, parts)
-      return Object.assign(answerBalanced(balancer, members, 'agent_gone'), { close: () => members.close() })
+      return Object.assign(answerBalanced(balancer, members, { code: 'agent_gone' }), {
+        close: () => members.close(),
+      })
     },
     dial: dialBalanced(balancer, (member, client, first) =>
       tunnelUpstream(member, dialer).dial(client, first),

@@ -1,4 +1,5 @@
 import type { ErrorName } from '#base/errors.ts'
+import type { Service } from '#http/pages/service.ts'
 
 /** What a page says besides the error message. */
 export interface Hint {
@@ -6,14 +7,24 @@ export interface Hint {
   readonly visitor: string
   /** What the operator of the endpoint can do; absent if they cannot fix it. */
   readonly owner?: string
-  /** The command that fixes it; `{name}` becomes ` --name NAME`, or nothing if the name is not trustworthy. */
+  /**
+   * The command that fixes it. `{name}` becomes ` --name NAME`, or nothing if the name is not trustworthy; `{port}` the
+   * port that the agent has reported, or 3000; `{labels}` the labels of the backend.
+   */
+  readonly command?: string
+  /** Instead of both, if the agent has reported the address of its service. */
+  readonly forService?: (service: Service) => ServiceHint
+}
+
+export interface ServiceHint {
+  readonly owner: string
   readonly command?: string
 }
 
 const RELOAD = 'Reload the page in a moment.'
 const NOT_A_BROWSER = 'Browsers do not send such a request: check the program that sent it.'
 const SIGN_IN_AGAIN = 'Open the site again and sign in.'
-const ONLINE = 'adit http 3000{name}'
+const ONLINE = 'adit http {port}{name}'
 
 export const fallback: Hint = {
   title: 'Request rejected',
@@ -67,12 +78,23 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     visitor: `The tunnel works, but the service behind it does not. ${RELOAD}`,
     owner: 'Start your service, and check the port of the agent. The service runs if this gets a response:',
     command: 'curl -i http://localhost:3000/',
+    forService: ({ address }) => ({
+      owner: `The service at ${address} does not answer. Start it, or start the agent with another port:`,
+      command: 'adit http OTHER_PORT{name}',
+    }),
   },
   upstream_invalid: {
     title: 'Invalid response from the service',
     visitor: 'Contact the operator of this site.',
     owner: 'The service must use HTTP/1.1 on that port. If it uses TLS, set the scheme:',
     command: 'adit http https://localhost:8443{name}',
+    forService: ({ address, isLocal, isEncrypted }) =>
+      isEncrypted
+        ? { owner: `The service at ${address} must use HTTP/1.1 over TLS.` }
+        : {
+            owner: `The service at ${address} must use HTTP/1.1. If it uses TLS, set the scheme:`,
+            command: `adit http https://${isLocal ? address : 'HOST:{port}'}{name}`,
+          },
   },
   upstream_closed: {
     title: 'No response from the service',
@@ -98,8 +120,8 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
   backend_empty: {
     title: 'No tunnel online',
     visitor: `${RELOAD} If this persists, contact the person who gave you the address.`,
-    owner: 'Start an agent with a label of this backend:',
-    command: 'adit tunnel --label name=value 3000',
+    owner: 'Start an agent with the labels of this backend:',
+    command: 'adit tunnel {labels} 3000',
   },
   backend_childless: {
     title: 'No backend',

@@ -14,6 +14,7 @@ import type { AuthResult, PlaceAt, SignIn, SignInMethod, SignInConfig } from '#a
 import type { SignedInUser, UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { request } from '../../gateway/modules/support.ts'
 import { testLog } from '../../support/secrets.ts'
+import { sentReply } from '../../http/pages/read-reply.ts'
 
 export const config: SignInConfig = {
   optionsPassthrough: false,
@@ -198,7 +199,7 @@ function exchangeFor({ url, method = 'GET', fields = '', upgrade = '' }: Ask): E
 
 export const textOf = (reply: Reply): string => {
   let text = ''
-  reply.body.read(
+  sentReply(reply).body.read(
     { data: bytes => (text += bytes.toString()), end: () => undefined, fail: () => undefined },
     false,
   )

@@ -85,8 +85,8 @@ class Group implements AsyncDisposable {
     return { edge, index: this.index, dialer }
   }
 
-  front(): Front {
-    const front = new Front(build({ group: records.group(labels) }, this.parts()))
+  front(ofGroup: Readonly<Record<string, string>> = labels): Front {
+    const front = new Front(build({ group: records.group(ofGroup) }, this.parts()))
     this.#fronts.push(front)
     return front
   }
@@ -132,6 +132,17 @@ suite('a group of tunnels', () => {
     assert.equal(status, 503)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90042/)
     assert.deepEqual(front.lost, ['not-sent'])
+  })
+
+  test('with nobody online shows the command with its labels, if a shell leaves them as they are', async () => {
+    await using group = await Group.of({})
+    const page = async (ofGroup: Record<string, string>) => (await group.front(ofGroup).get()).body
+    assert.match(
+      await page({ app: 'shop', zone: 'eu-1' }),
+      /^ {2}adit tunnel --label app=shop --label zone=eu-1 3000$/m,
+    )
+    for (const value of ['$(reboot)', 'a b', ';reboot', '<b>', ''])
+      assert.match(await page({ app: value }), /^ {2}adit tunnel --label name=value 3000$/m)
   })
 
   test('has those that come, and no longer those that go', async () => {

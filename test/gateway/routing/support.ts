@@ -6,6 +6,7 @@ import { Router } from '#gateway/routing/router.ts'
 import { localEgress } from '../module-parts.ts'
 import { startGateway, TestAgent, type Gateway, type GatewayOptions } from '../agents/support.ts'
 import { httpClient, requestHead } from '../../support/records.ts'
+import { sentReply } from '../../http/pages/read-reply.ts'
 
 /** A gateway with a router in front of its agents. */
 export async function startPlan(options: GatewayOptions = {}) {
@@ -66,7 +67,7 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
     scheme,
     serverName: serverName === null || scheme === 'http' ? undefined : (serverName ?? host),
   })
-  const { head, body } = await router.answer({
+  const reply = await router.answer({
     client,
     head: requestHead(path, { method, host, authority: host }),
     body: noBody,
@@ -74,6 +75,7 @@ export async function visit(router: Router, url: string, options: Visit = {}): P
     context: new RequestContext(),
     sendInformational: () => undefined,
   })
+  const { head, body } = sentReply(reply)
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let text = ''
   body.read({ data: bytes => (text += bytes.toString()), end: () => resolve(text), fail: reject }, false)

@@ -5,7 +5,7 @@ import { catalog, type CatalogEntry } from '#base/catalog.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { errorReply, redirectReply } from '#http/pages.ts'
 import { hints } from '#http/pages/error-hints.ts'
-import { asked, contentOf } from './read-reply.ts'
+import { asked, contentOf, sentReply } from './read-reply.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 
@@ -101,8 +101,8 @@ suite('a page', () => {
   })
 
   test('answers HEAD with the head alone, and tells the length of the rest', () => {
-    const get = errorReply('endpoint_offline', asked('a.test', BROWSER))
-    const head = errorReply('endpoint_offline', asked('a.test', BROWSER, 'HEAD'))
+    const get = sentReply(errorReply('endpoint_offline', asked('a.test', BROWSER)))
+    const head = sentReply(errorReply('endpoint_offline', asked('a.test', BROWSER, 'HEAD')))
     assert.equal(contentOf(head), '')
     assert.deepEqual(head.head.framing, { kind: 'none' })
     assert.equal(head.head.announcedLength, Buffer.byteLength(contentOf(get)))
@@ -110,7 +110,7 @@ suite('a page', () => {
   })
 
   test('allows the style that it has and nothing else', () => {
-    const reply = errorReply('endpoint_offline', asked('a.test', BROWSER))
+    const reply = sentReply(errorReply('endpoint_offline', asked('a.test', BROWSER)))
     const html = contentOf(reply)
     const style = /<style>([^<]*)<\/style>/.exec(html)?.[1] ?? ''
     const hash = createHash('sha256').update(style).digest('base64')
@@ -131,12 +131,8 @@ suite('a page', () => {
   for (const name of Object.keys(hints) as ErrorName[]) {
     test(`for ${name} has the status, the code and both headers of the catalogue`, () => {
       const entry: CatalogEntry = catalog[name]
-      const reply = errorReply(name, asked('a.test', BROWSER), {
-        reason: 'r',
-        ip: '::1',
-        limit: 1,
-        seconds: 2,
-      })
+      const values = { reason: 'r', ip: '::1', limit: 1, seconds: 2 }
+      const reply = sentReply(errorReply(name, asked('a.test', BROWSER), values))
       assert.equal(reply.head.status, entry.status)
       assert.notEqual(reply.head.reason, '')
       assert.equal(reply.head.fields.get('adit-error-code'), `ERR_ADIT_${entry.number}`)
@@ -144,7 +140,7 @@ suite('a page', () => {
       assert.equal(reply.head.fields.get('retry-after'), [503, 429].includes(entry.status) ? '5' : undefined)
       assert.equal(reply.head.fields.get('www-authenticate') !== undefined, name === 'password_required')
       assert.match(contentOf(reply), new RegExp(`ERR_ADIT_${entry.number}`))
-      assert.doesNotMatch(contentOf(reply), /[{](?:name|host|reason)[}]/)
+      assert.doesNotMatch(contentOf(reply), /[{](?:name|host|reason|port|labels)[}]/)
       const framing = { kind: 'length', length: Buffer.byteLength(contentOf(reply)) }
       assert.deepEqual(reply.head.framing, framing)
     })
