@@ -6,7 +6,10 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 
 export interface HeartbeatOptions {
   readonly intervalMs?: number
-  /** Silence of the peer on all streams after which the session is closed. */
+  /**
+   * Silence of the peer on all streams after which the session is closed. Time in which this process was blocked or
+   * suspended does not count: it has read nothing then.
+   */
   readonly limitMs?: number
 }
 
@@ -46,6 +49,11 @@ class Heartbeat {
   #opening = false
   #sent: { readonly beat: Buffer; readonly at: number } | undefined
   #nextBeat = performance.now()
+  /** When the next turn is due. */
+  #due = this.#nextBeat
+  /** How much of the silence this process was blocked. */
+  #blockedMs = 0
+  #silentSince = this.#nextBeat
   #latencyMs: number | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -64,7 +72,7 @@ class Heartbeat {
 
   #turn(): void {
     const now = performance.now()
-    const deadline = this.#session.lastInput + this.#limitMs
+    const deadline = this.#deadline(now)
     if (now >= deadline) {
       const silent = `The peer was silent for ${this.#limitMs} ms.`
       // The cause distinguishes it from a close by the peer.
@@ -75,8 +83,16 @@ class Heartbeat {
       this.#nextBeat = now + this.#intervalMs
       this.#beat(now)
     }
-    const wake = Math.min(this.#nextBeat, deadline) - now
-    this.#timer = setTimeout(() => this.#turn(), Math.ceil(wake))
+    this.#due = Math.min(this.#nextBeat, deadline)
+    this.#timer = setTimeout(() => this.#turn(), Math.ceil(this.#due - now))
+  }
+
+  #deadline(now: number): number {
+    const { lastInput } = this.#session
+    if (lastInput !== this.#silentSince) this.#blockedMs = 0
+    this.#silentSince = lastInput
+    this.#blockedMs += Math.max(0, now - Math.max(this.#due, lastInput))
+    return lastInput + this.#limitMs + this.#blockedMs
   }
 
   #beat(now: number): void {
