@@ -11,6 +11,7 @@ import { newSshKey } from '../support/openssh.ts'
 import { ssh, TestListener } from './support.ts'
 import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
+import { closed } from '../support/net.ts'
 
 let folder: Folder
 let publicKey: string
@@ -31,14 +32,11 @@ async function caller(port: number): Promise<Socket> {
 }
 
 /** Whether the server speaks, or hangs up before that. */
-async function isGreeted(socket: Socket): Promise<boolean> {
-  const greeted = once(socket, 'data').then(() => true)
-  return Promise.race([greeted, once(socket, 'close').then(() => false)])
+function isGreeted(socket: Socket): Promise<boolean> {
+  return new Promise(resolve => {
+    socket.once('data', () => resolve(true)).once('close', () => resolve(false))
+  })
 }
-
-/** Unlike `once`, it does not mind an error before: a connection that is cut may be reset. */
-const closed = (connection: NodeJS.EventEmitter): Promise<void> =>
-  new Promise(resolve => connection.once('close', () => resolve()))
 
 async function clientOf(listener: TestListener): Promise<ssh2.Client> {
   listener.gateway.register(publicKey)
@@ -272,11 +270,11 @@ suite('hostile input', () => {
       const head = Buffer.alloc(4)
       head.writeUInt32BE(lengths[count % 8] ?? randomBytes(2).readUInt16BE())
       socket.end(Buffer.concat([head, randomBytes(2000)]))
-      await once(socket, 'close')
+      await closed(socket)
     }
     const endless = await caller(listener.port)
     endless.resume().end(Buffer.alloc(9_000_000, 'SSH'))
-    await once(endless, 'close')
+    await closed(endless)
     await new Promise<void>((resolve, reject) => {
       good.exec('nonsense', (error, channel) => {
         if (error) reject(error)

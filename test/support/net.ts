@@ -30,5 +30,9 @@ export async function listening(server: Server, host = '127.0.0.1'): Promise<Lis
   }
 }
 
+/** The end of a connection. Unlike `once`, an error before it is no failure: what is cut may be reset. */
+export const closed = (connection: NodeJS.EventEmitter): Promise<void> =>
+  new Promise(resolve => connection.once('close', () => resolve()))
+
 /** A service without HTTP that sends back what it gets. */
 export const echo = (): Promise<Listening> => listening(createServer(socket => socket.pipe(socket)))

@@ -8,6 +8,7 @@ import { mutant, numbers, sshMutant } from './mutants.ts'
 import { Shorts } from './shorts.ts'
 import { World } from './world.ts'
 import { until } from '../../support/until.ts'
+import { closed } from '../../support/net.ts'
 
 const MUTANTS = long ? 1_000_000 : 2000
 /** A program grows until its code is compiled and its heap has found its size; a leak grows after that, too. */
@@ -32,7 +33,7 @@ async function torment(socket: Socket, messages: readonly Buffer[]): Promise<voi
     if (socket.destroyed) return
     await new Promise<void>(resolve => socket.write(message, () => resolve()))
   }
-  await Promise.race([once(socket, 'close').catch(() => undefined), wait(20)])
+  await Promise.race([closed(socket), wait(20)])
   socket.destroy()
 }
 
@@ -83,7 +84,7 @@ suite('what no agent sends', { timeout: 3_600_000 }, () => {
     for (let at = 0; at < count; at++) {
       const socket = connectTcp({ port: world.port('ssh'), host: '127.0.0.1' })
       socket.on('error', () => undefined)
-      await Promise.race([once(socket, 'connect'), once(socket, 'close')])
+      await Promise.race([once(socket, 'connect').catch(() => undefined), closed(socket)])
       await torment(socket, [sshMutant(pick)])
     }
     await shorts.stop()

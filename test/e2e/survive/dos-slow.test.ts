@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { long, Peak, tell, wait } from './figures.ts'
 import { Shorts } from './shorts.ts'
 import { allOf, HOST, World } from './world.ts'
 import { until } from '../../support/until.ts'
+import { closed } from '../../support/net.ts'
 
 const RATE = 100
 const HEADS = long ? 2000 : 200
@@ -28,7 +28,7 @@ async function dribble(socket: Socket, text: string): Promise<number> {
   const begun = performance.now()
   const timer = setInterval(() => socket.writable && socket.write(text), 1000)
   socket.resume()
-  if (!socket.closed) await once(socket, 'close')
+  if (!socket.closed) await closed(socket)
   clearInterval(timer)
   return performance.now() - begun
 }

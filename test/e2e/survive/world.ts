@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import { spawnServer, type Process } from '../../support/server.ts'
 import { memoryOf } from './figures.ts'
 import { Upstream } from './upstream.ts'
 import { newFolder } from '../../support/folder.ts'
+import { closed } from '../../support/net.ts'
 
 export const HOST = 'shop.adit.localhost'
 
@@ -81,7 +81,7 @@ export class World implements AsyncDisposable {
         ? connectTcp(where)
         : connectTls({ ...where, servername: HOST, ca: this.ca, ALPNProtocols: [...alpn] })
     socket.on('error', () => undefined)
-    await Promise.race([once(socket, scheme === 'http' ? 'connect' : 'secureConnect'), once(socket, 'close')])
+    await openedOrClosed(socket, scheme === 'http' ? 'connect' : 'secureConnect')
     return socket
   }
 
@@ -90,7 +90,7 @@ export class World implements AsyncDisposable {
     const options = { host: '127.0.0.1', port: this.port('agent'), servername: 'localhost', ca: this.ca }
     const socket = connectTls(options)
     socket.on('error', () => undefined)
-    await Promise.race([once(socket, 'secureConnect'), once(socket, 'close')])
+    await openedOrClosed(socket, 'secureConnect')
     return socket
   }
 
@@ -134,10 +134,14 @@ export interface ConnectOptions {
   readonly localAddress?: string
 }
 
+/** Unlike `once`, an error is no failure: a gateway at its limits may reset. */
+const openedOrClosed = (socket: Socket, opened: 'connect' | 'secureConnect'): Promise<void> =>
+  new Promise(resolve => void socket.once(opened, () => resolve()).once('close', () => resolve()))
+
 /** What is read from a connection until it ends. */
 export async function allOf(socket: Socket): Promise<string> {
   const pieces: Buffer[] = []
   socket.on('data', (piece: Buffer) => pieces.push(piece))
-  if (!socket.closed) await once(socket, 'close')
+  if (!socket.closed) await closed(socket)
   return Buffer.concat(pieces).toString('latin1')
 }

@@ -10,6 +10,7 @@ import type { TestServer } from '../../support/server.ts'
 import { portOf } from '../listeners/support.ts'
 import { challenge, handshake, World } from './support.ts'
 import { Folder } from '../../support/folder.ts'
+import { closed } from '../../support/net.ts'
 
 const ALPN = 'acme-tls/1'
 const NO_PROTOCOL = { code: 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL' }
@@ -39,7 +40,7 @@ suite('a certificate authority that asks by TLS', () => {
       socket.write('GET / HTTP/1.1\r\nHost: shop.example.com\r\n\r\n')
       let said = 0
       socket.on('data', bytes => (said += bytes.length))
-      await once(socket, 'close')
+      await closed(socket.on('error', () => undefined))
       assert.equal(said, 0)
     })
   }

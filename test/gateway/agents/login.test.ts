@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import { call } from '#tunnel/rpc.ts'
@@ -7,6 +6,7 @@ import { plainAnswer, srvInfoAnswer } from '#tunnel/messages.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { listeningLog, startGateway, TestAgent } from './support.ts'
 import { until } from '../../support/until.ts'
+import { closed } from '../../support/net.ts'
 
 suite('an agent that signs in', () => {
   test('with a known token gets a session that shows what it told of itself', async () => {
@@ -138,7 +138,7 @@ suite('a connection before it has signed in', () => {
   test('is closed when it does not even speak TLS in time', async () => {
     await using gateway = await startGateway({ agents: { handshakes: { deadlineMs: 50 } } })
     const socket = connect(gateway.port, '127.0.0.1').on('error', () => undefined)
-    await once(socket, 'close')
+    await closed(socket)
     assert.ok(socket.destroyed)
   })
 

@@ -12,6 +12,7 @@ import { WebSocketTcpStream } from '#http/websocket/tcp-stream.ts'
 import { type Client, listening, rig, type Rig } from '../../http/http1/support.ts'
 import { SocketStream } from '../../http/http2/support.ts'
 import { parts, optionsOf, request } from './support.ts'
+import { closed } from '../../support/net.ts'
 
 type Dial = NonNullable<ModuleContext['dial']>
 
@@ -157,7 +158,7 @@ suite('websocket to tcp', () => {
     const [visitor, service] = await opened(place)
     service.resume()
     visitor.terminate()
-    await Promise.race([once(service, 'end'), once(service, 'close')])
+    await Promise.race([once(service, 'end').catch(() => undefined), closed(service)])
     assert.ok(service.readableEnded || service.destroyed)
   })
 
@@ -268,7 +269,7 @@ suite('a visitor that breaks the protocol', () => {
       await using place = await joined(false)
       const [client, service] = await handshaken(place)
       service.resume()
-      const lost = once(service, 'close')
+      const lost = closed(service)
       client.send(bytes.toString('latin1'))
       assert.equal(await client.whole(), Buffer.from([0x88, 2, 0x03, 0xea]).toString('latin1'))
       await lost
@@ -296,7 +297,7 @@ suite('a visitor that breaks the protocol', () => {
       await using place = await joined(false)
       const [client, service] = await handshaken(place)
       service.resume()
-      const lost = once(service, 'close')
+      const lost = closed(service)
       client.send(bytes.toString('latin1'))
       assert.ok((await client.whole()).endsWith(Buffer.from([0x88, 2, 0x03, 0xef]).toString('latin1')))
       await lost
