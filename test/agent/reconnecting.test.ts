@@ -83,12 +83,10 @@ suite('an agent that loses its connection', () => {
       onStatus: log.onStatus,
       heartbeat: { intervalMs: 30, limitMs: 150 },
     })
-    const begun = performance.now()
     const told = log.seen.length
     relay.freeze()
     const { error } = await log.next(({ state }) => state === 'reconnecting', told)
     assert.match(error?.message ?? '', /silent/)
-    assert.ok(performance.now() - begun < 2000)
     await log.next(isOnline, told)
     assert.equal(agent.status.state, 'online')
   })

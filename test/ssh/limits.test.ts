@@ -183,7 +183,7 @@ suite('a source that fails', () => {
 
 suite('a client that has signed in', () => {
   test('is cut when it does not answer any more', async () => {
-    await using listener = await TestListener.start({ keepaliveInterval: 50, keepaliveMisses: 2 })
+    await using listener = await TestListener.start({ keepaliveInterval: 400, keepaliveMisses: 3 })
     listener.gateway.register(publicKey)
     await using client = ssh({
       port: listener.port,
@@ -192,7 +192,8 @@ suite('a client that has signed in', () => {
       command: ['http'],
     })
     await client.shows(/-> -R/)
-    await setTimeout(300)
+    // Longer than a client that does not answer is kept.
+    await setTimeout(2500)
     assert.equal(listener.gateway.sessions.size, 1, 'while it answers it stays')
     const { connection } = listener.gateway.onlySession()
     client.child.kill('SIGSTOP')

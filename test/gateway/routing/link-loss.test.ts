@@ -6,7 +6,8 @@ import { until } from '../../support/until.ts'
 type Plan = Awaited<ReturnType<typeof startPlan>>
 type Agent = Awaited<ReturnType<Plan['agent']>>
 
-const WAIT_MS = 3000
+/** No test takes that long: what waits for it fails. */
+const WAIT_MS = 60_000
 const started = (waitMs = WAIT_MS) => startPlan({ info: { reconnect_wait: waitMs / 1000 } })
 const HOST = 'shop.adit.localhost/'
 
@@ -51,16 +52,21 @@ suite('a request whose agent lost its connection', () => {
       assert.equal((await visiting).status, 200)
     })
 
-  test('does not wait longer than it may, nor for a name that was not online', async () => {
+  test('does not wait longer than it may', async () => {
     await using plan = await started(200)
+    const agent = await shop(plan)
+    await drop(plan, agent)
+    const late = await visit(plan.router, HOST)
+    assert.equal(late.code, 'ERR_ADIT_90265')
+  })
+
+  test('does not wait for a name that was not online', async () => {
+    await using plan = await started()
     const agent = await shop(plan)
     await drop(plan, agent)
     const begun = performance.now()
     assert.equal((await visit(plan.router, 'other.adit.localhost/')).code, 'ERR_ADIT_3200')
-    assert.ok(performance.now() - begun < 150)
-    const late = await visit(plan.router, HOST)
-    assert.equal(late.code, 'ERR_ADIT_90265')
-    assert.ok(performance.now() - begun < WAIT_MS)
+    assert.ok(performance.now() - begun < WAIT_MS / 2)
   })
 
   test('does not wait when the agent was stopped', async () => {
