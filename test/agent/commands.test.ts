@@ -107,7 +107,7 @@ suite('a gateway', () => {
     gateway.ends[0]?.socket.pause()
     const begun = performance.now()
     await agent.close()
-    assert.ok(performance.now() - begun < 4000)
+    assert.ok(performance.now() - begun < 20_000)
     assert.equal(agent.status.state, 'closed')
   })
 

@@ -258,7 +258,7 @@ suite('an agent at the HTTPS port of the gateway', () => {
     await using agent = await signIn(other, { server: address, onStatus: log.onStatus })
     const begun = performance.now()
     await other[Symbol.asyncDispose]()
-    assert.ok(performance.now() - begun < 5000)
+    assert.ok(performance.now() - begun < 20_000)
     assert.equal((await log.next(({ state }) => state === 'reconnecting')).state, 'reconnecting')
     assert.equal(agent.tunnels.size, 0)
   })

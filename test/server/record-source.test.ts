@@ -173,7 +173,7 @@ suite('the records of the gateway', () => {
     const { id } = await made(server.api, '/credentials')
     assert.equal(world.records.credential(id), undefined)
     world.source.notify()
-    await until(() => world.records.credential(id) !== undefined, { what: 'it is known', withinMs: 1000 })
+    await until(() => world.records.credential(id) !== undefined, { what: 'it is known' })
   })
 })
 

@@ -14,7 +14,9 @@ import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
 
 /** How soon a live session must have ended. */
-const CUT_MS = 1000
+/** How long a session that must end may take on a busy machine, and one that goes on is watched. */
+const CUT_MS = 30_000
+const WATCHED_MS = 1000
 const CALLER = '127.0.0.3'
 
 /** One user with everything that a session can be started with. */
@@ -287,8 +289,8 @@ const revocations: Record<string, Revocation> = {
   },
 }
 
-async function isCut(session: Running): Promise<boolean> {
-  const deadline = performance.now() + CUT_MS
+async function isCut(session: Running, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs
   while (performance.now() < deadline) if (!(await session.alive())) return true
   return false
 }
@@ -303,7 +305,7 @@ suite('a session', () => {
         assert.equal(await session.alive(), true)
         try {
           await revoke(subject, kind)
-          assert.equal(await isCut(session), isEnd)
+          assert.equal(await isCut(session, isEnd ? CUT_MS : WATCHED_MS), isEnd)
           if (isEnd) await assert.rejects(sessions[kind](subject), 'a new one is rejected')
         } finally {
           await restore?.()

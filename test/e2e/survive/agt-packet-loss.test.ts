@@ -68,7 +68,7 @@ suite('packets that are lost without a word', { skip }, () => {
         withinMs: BACK_MS,
       })
       const back = Date.now() - healed
-      await until(async () => (await tunnels()).length > 0, { what: 'it has its tunnel', withinMs: 1000 })
+      await until(async () => (await tunnels()).length > 0, { what: 'it has its tunnel' })
       tell(context, {
         lost,
         'agent noticed after ms': noticed,

@@ -73,9 +73,9 @@ suite('a side that says nothing', { concurrency: true }, () => {
       const back = performance.now()
       const named = async () =>
         (await gateway.all('tunnels')).some(it => it['id'] === id && it['public_url'] === url)
-      await watch.reached('online', back, 5000)
+      await watch.reached('online', back, 30_000)
       const online = performance.now()
-      await until(named, { what: 'it has its name again', withinMs: 1000 })
+      await until(named, { what: 'it has its name again' })
       const renamed = performance.now() - online
       tell(context, {
         lost,

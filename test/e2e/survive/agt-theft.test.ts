@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts'
 
 const CLAIMS = 50
 const TAKEN = 334
-const ENDED_MS = 5000
+const ENDED_MS = 30_000
 
 for (const workers of [1, 2]) {
   suite(`at a gateway of ${workers} processes`, async () => {
@@ -61,7 +61,6 @@ for (const workers of [1, 2]) {
       victim.drop()
       await until(async () => !(await listed(victim.clientId)), {
         what: 'the victim has gone',
-        withinMs: 5000,
       })
       // The name is free now, so anybody may have it; the tunnel of the victim nobody else.
       using thief = await rawSignIn(gateway, thiefToken)
