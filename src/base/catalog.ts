@@ -13,7 +13,8 @@ export interface CatalogEntry {
 
 /**
  * Every error of the platform. A published number never changes its meaning. Numbers from 90001 on are Adit's own; the
- * others are those of the public catalogue.
+ * others are those of the public catalogue. 7036, 7079 and 7155 are retired: they rejected a second provider, a second
+ * sign-in module and a second route with sign-in.
  */
 export const catalog = {
   // The request itself
@@ -901,12 +902,11 @@ export const catalog = {
     status: 400,
     text: '"auth_check_interval" must be 0 or at least 180 seconds.',
   },
-  oauth_several: {
-    number: 7036,
+  oauth_none: {
+    number: 7037,
     status: 400,
-    text: '"provider" must name exactly one identity provider, not {given}.',
+    text: '"provider" must name at least one identity provider: {supported}.',
   },
-  oauth_none: { number: 7037, status: 400, text: '"provider" must name one identity provider: {supported}.' },
   email_domain: { number: 7039, status: 400, text: '"{field}": "{value}" is not a domain.' },
   team_format: { number: 7040, status: 400, text: '"{field}": "{value}" does not have the form org/team.' },
   cookie_prefix: {
@@ -962,11 +962,6 @@ export const catalog = {
     number: 90014,
     status: 400,
     text: '"certificate_authority_ids" must name at least one certificate authority.',
-  },
-  one_sign_in: {
-    number: 7079,
-    status: 400,
-    text: 'A route can have one of oauth, oidc and saml; remove {present} first.',
   },
   saml_too_long: { number: 7080, status: 400, text: '"idp_metadata" may have at most 256 KiB.' },
   saml_metadata_bad: { number: 7085, status: 400, text: '"idp_metadata": {reason}.' },
@@ -1056,11 +1051,6 @@ export const catalog = {
     text: '"match": "{value}" must be a path that starts with "/", a host name, or a host name followed by a path.',
   },
   match_length: { number: 7135, status: 400, text: '"match" may have at most 2048 bytes.' },
-  sign_in_taken: {
-    number: 7155,
-    status: 400,
-    text: 'Only one route of an edge can have oauth, oidc or saml; {owner} has it.',
-  },
   host_header: {
     number: 7164,
     status: 400,
@@ -1233,6 +1223,11 @@ export const catalog = {
     number: 3107,
     status: 400,
     text: 'This sign-in was started in another browser, was already finished, or the browser blocks cookies.',
+  },
+  sign_in_route: {
+    number: 90490,
+    status: 400,
+    text: 'Several routes of {host} have sign-in. Name one of them in the address: ?route=ID.',
   },
   sign_in_changed: {
     number: 3120,

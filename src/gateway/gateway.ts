@@ -4,7 +4,7 @@ import { SAML_PREFIX } from '#auth/saml/place.ts'
 import { samlRoutes } from '#auth/saml/saml-routes.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
-import type { PlaceAt, SignIn } from '#auth/sign-in/sign-in.ts'
+import type { PlacesAt, SignIn } from '#auth/sign-in/sign-in.ts'
 import { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
@@ -69,8 +69,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   opened.defer(await records.follow(options.source))
   opened.defer(async () => traffic?.settle())
   // The router is made below, and needed only once the listeners are open.
-  const placeAt: PlaceAt = (scheme, host) => router.signInPlace(scheme, host)
-  const { modules, signIn } = makeModules(options, { info, records, placeAt })
+  const placesAt: PlacesAt = (scheme, host) => router.signInPlaces(scheme, host)
+  const { modules, signIn } = makeModules(options, { info, records, placesAt })
   const resumption = new ResumptionTokens(options.keys.proofs)
   const common = { info, records, directory, log, modules, resumption }
   const registry: AgentRegistry = opened.adopt(
@@ -235,14 +235,14 @@ const signInKey = ({ proofs }: GatewayKeys): Buffer =>
 
 function makeModules(
   { egress, oauth, userSessions, keys, log }: GatewayOptions,
-  { info, records, placeAt }: Pick<Gateway, 'info' | 'records'> & { readonly placeAt: PlaceAt },
+  { info, records, placesAt }: Pick<Gateway, 'info' | 'records'> & { readonly placesAt: PlacesAt },
 ): { modules: Modules; signIn: SignIn } {
   const key = signInKey(keys)
   const saml = {
     prefix: SAML_PREFIX,
-    handler: samlRoutes({ info, records, userSessions, placeAt, seal: new Seal(key), log }),
+    handler: samlRoutes({ info, records, userSessions, placesAt, seal: new Seal(key), log }),
   }
-  const signIn = createSignIn({ info, key, records, userSessions, placeAt, log, callbackRoutes: [saml] })
+  const signIn = createSignIn({ info, key, records, userSessions, placesAt, log, callbackRoutes: [saml] })
   return {
     signIn,
     modules: new Modules({ info, records, egress, signIn, oauth, state: new ModuleState(), log }),

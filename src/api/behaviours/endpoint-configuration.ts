@@ -1,5 +1,5 @@
 import type { ResourceHooks } from '#api/resource-hooks.ts'
-import { samlView, settleSignIn } from '#api/behaviours/sign-in.ts'
+import { samlView } from '#api/behaviours/sign-in.ts'
 import { fail } from '#base/errors.ts'
 import { endpointConfiguration as kind } from '#contract/kinds/endpoint-configuration.ts'
 
@@ -20,7 +20,6 @@ export const endpointConfiguration: ResourceHooks = {
         fail('module_not_here', { field: name, what: `endpoint configurations of type ${type}` })
       }
     }
-    settleSignIn(draft)
   },
   view: async (body, call) => samlView(body, call),
 }

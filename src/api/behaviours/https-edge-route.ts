@@ -1,5 +1,5 @@
 import type { ResourceHooks } from '#api/resource-hooks.ts'
-import { samlView, settleSignIn } from '#api/behaviours/sign-in.ts'
+import { samlView } from '#api/behaviours/sign-in.ts'
 import { readName } from '#api/names.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { httpsEdgeRoute as kind } from '#contract/kinds/https-edge-route.ts'
@@ -34,9 +34,6 @@ export const httpsEdgeRoute: ResourceHooks = {
       field: 'match',
       shown: route.match,
     })
-    if (settleSignIn(draft)) {
-      draft.claim('route_sign_in', route.edge_id, { refusal: 'sign_in_taken', field: 'oauth, oidc or saml' })
-    }
   },
   view: async (body, call) => samlView(body, call),
 }

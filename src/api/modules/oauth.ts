@@ -14,13 +14,11 @@ export const checkOAuth: ModuleRule = module => {
   const { provider, auth_check_interval: interval } = module as Module
   const given = Object.entries(provider).filter(([, settings]) => settings !== null)
   const supported = Object.keys(oauthProviders).join(', ')
-  const [first, second] = given
-  if (!first) return fail('oauth_none', { field: 'provider', supported })
-  if (second) fail('oauth_several', { field: 'provider', given: given.map(([name]) => name).join(', ') })
+  if (given.length === 0) fail('oauth_none', { field: 'provider', supported })
   if (interval > 0 && interval < MIN_CHECK_INTERVAL) {
     fail('oauth_check_interval', { field: 'auth_check_interval' })
   }
-  checkProvider(first[0], first[1] as Provider)
+  for (const [name, settings] of given) checkProvider(name, settings as Provider)
 }
 
 function checkProvider(name: string, settings: Provider): void {

@@ -72,13 +72,17 @@ function checkedRequest(request: Element, place: SamlPlace, now: number): Omit<L
   return { id: attribute(request, 'ID') ?? '', nameId: textIn(one(request, ASSERTION, 'NameID')) }
 }
 
-/** The sessions of a user at a place. Which one belongs to which provider session is not stored. */
+/**
+ * The sessions of a user at a place, and not at another route of the same edge. Which one belongs to which provider
+ * session is not stored.
+ */
 export function sessionsOf(nameId: string, row: SourceRow, place: SamlPlace, records: Records): string[] {
   const isUser = (user: RowOf<typeof applicationUser>): boolean =>
     textOf(user, 'provider_user_id') === nameId &&
     user.body.identity_provider?.url === place.provider.entityId
   const users = new Set([...records.all(applicationUser)].filter(isUser).map(({ id }) => id))
   const isHere = (session: RowOf<typeof applicationSession>): boolean => {
+    if (row.kind === 'https_edge_route') return textOf(session, 'route') === row.id
     const url = URL.parse(textOf(session, 'public_url'))
     return url !== null && servesAt(row, url.protocol === 'http:' ? 'http' : 'https', url.hostname, records)
   }

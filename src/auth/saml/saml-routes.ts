@@ -21,7 +21,7 @@ import { openState, type State, IDP_INITIATED } from '#auth/sign-in/flow.ts'
 import { handOver } from '#auth/sign-in/hand-over.ts'
 import { parametersOf } from '#auth/sign-in/paths.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
-import type { PlaceAt } from '#auth/sign-in/sign-in.ts'
+import type { PlacesAt } from '#auth/sign-in/sign-in.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 
 export interface SamlRoutesParts {
@@ -29,7 +29,7 @@ export interface SamlRoutesParts {
   readonly seal: Seal
   readonly info: GatewayInfo
   readonly userSessions: Pick<UserSessionStore, 'ended'>
-  readonly placeAt: PlaceAt
+  readonly placesAt: PlacesAt
   readonly log: Log
   readonly now?: () => number
 }

@@ -13,6 +13,8 @@ const MAX_TOKENS = 12_000
 /** A session at one place, as stored in the cookie. Times are milliseconds. */
 export interface AuthSession {
   readonly id: string
+  /** The key of the offer by which the user signed in. */
+  readonly offer: string
   readonly granted: AuthResult
   /** The URL of the user's provider; tokens are sent to no other. */
   readonly provider: string

@@ -5,14 +5,13 @@ import type { SignInRequest } from '#auth/sign-in/sign-in-request.ts'
 import {
   checkAt,
   endOf,
-  openSession,
   renewalMs,
   type AuthSession,
   sessionCookies,
   withoutTokens,
 } from '#auth/sign-in/auth-session.ts'
 import type { Shared } from '#auth/sign-in/shared.ts'
-import type { AuthResult, SignInMethod, SignInConfig } from '#auth/sign-in/sign-in.ts'
+import type { AuthResult, SignInMethod, SignInConfig, SignInOffer } from '#auth/sign-in/sign-in.ts'
 
 const REPORT_MS = 60_000
 const MAX_REPORTED = 50_000
@@ -32,32 +31,44 @@ interface Current {
   readonly checkAt: number
 }
 
-/** The sessions of one place. They are stored in the browsers; this is only a cache. */
+export async function endSession(
+  { revocation, userSessions, log }: Shared,
+  sessionId: string,
+): Promise<void> {
+  revocation.ended(sessionId)
+  await userSessions.ended(sessionId).catch((error: unknown) => {
+    // The cookies are deleted in any case; the row is deleted when it expires.
+    log.warn({ error, sessionId }, 'could not save the end of a session')
+  })
+}
+
+/** The sessions of one offer of a place. They are stored in the browsers; this is only a cache. */
 export class AuthSessions {
   readonly #shared: Shared
+  readonly #key: string
   readonly #method: SignInMethod
   readonly #config: SignInConfig
   readonly #moduleContext: ModuleContext
   readonly #revalidation: SessionRevalidation
   readonly #reported = new TwoGenerationCache<number>(MAX_REPORTED)
 
-  constructor(shared: Shared, method: SignInMethod, config: SignInConfig, moduleContext: ModuleContext) {
+  constructor(shared: Shared, { key, method, config }: SignInOffer, moduleContext: ModuleContext) {
     this.#shared = shared
+    this.#key = key
     this.#method = method
     this.#config = config
     this.#moduleContext = moduleContext
     this.#revalidation = new SessionRevalidation(method, config.authCheckInterval * 1000, shared.now)
   }
 
-  /** The session of a client; undefined when there is none, or it has ended. */
-  async find(request: SignInRequest): Promise<FoundSession | undefined> {
-    const { seal, revocation, now } = this.#shared
-    const opened = openSession(seal, request)
-    if (opened === undefined || now() >= endOf(opened, this.#config)) return undefined
+  /** The session in a client's cookies, as it is now; undefined when it has ended. */
+  async current(request: SignInRequest, opened: AuthSession): Promise<FoundSession | undefined> {
+    const { revocation, now } = this.#shared
+    if (now() >= endOf(opened, this.#config)) return undefined
     if (!(await revocation.isActive(opened.id, opened.begun))) return undefined
     const current = await this.#checked(opened)
     if (current === undefined) {
-      await this.#end(opened.id)
+      await endSession(this.#shared, opened.id)
       return undefined
     }
     return this.#renewed(request, opened, current)
@@ -71,6 +82,7 @@ export class AuthSessions {
     const begun = now()
     const { fingerprint, provider } = this.#method
     const draft = {
+      offer: this.#key,
       granted: this.#kept(authResult),
       provider: provider.url,
       fingerprint,
@@ -91,21 +103,6 @@ export class AuthSessions {
     this.#reported.set(sessionId, begun)
     await revocation.settled(sessionId)
     return sessionCookies(seal, request, { id: sessionId, ...draft }, expiresAt - begun)
-  }
-
-  /** Ends the session in the client's cookies. */
-  async end(request: SignInRequest): Promise<void> {
-    const session = openSession(this.#shared.seal, request)
-    if (session !== undefined) await this.#end(session.id)
-  }
-
-  async #end(sessionId: string): Promise<void> {
-    const { revocation, userSessions, log } = this.#shared
-    revocation.ended(sessionId)
-    await userSessions.ended(sessionId).catch((error: unknown) => {
-      // The cookies are deleted in any case; the row is deleted when it expires.
-      log.warn({ error, sessionId }, 'could not save the end of a session')
-    })
   }
 
   /** The session as last confirmed by its provider; undefined when it is revoked. */

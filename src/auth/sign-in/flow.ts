@@ -25,6 +25,8 @@ export interface State {
 /** A started sign-in, stored in the browser that started it. */
 export interface Flow {
   readonly flowId: string
+  /** The key of the chosen offer. */
+  readonly offer: string
   readonly fingerprint: string
   readonly memory: FlowState
 }
@@ -78,15 +80,24 @@ export class Flows {
     ]
   }
 
+  /** The cookies of the flows that this browser started here, and not at another route of the host. */
+  startedHere(request: SignInRequest): string[] {
+    const { jar, names } = request
+    return flowsIn(jar, names).filter(name => this.#open(name, request) !== undefined)
+  }
+
   /** The flow of a state, if this browser started it here and has not finished it. */
-  take(state: State, { audience, names, jar }: SignInRequest): Flow | undefined {
-    const text = jar.ours.get(names.flow + state.flowId)
-    const flow =
-      text === undefined ? undefined : (this.#seal.open(purpose(audience), text) as Flow | undefined)
+  take(state: State, request: SignInRequest): Flow | undefined {
+    const flow = this.#open(request.names.flow + state.flowId, request)
     if (flow?.flowId !== state.flowId || this.#used.get(state.flowId)) return undefined
     // The browser is asked to delete it, but need not obey.
     this.#used.set(state.flowId, true)
     return flow
+  }
+
+  #open(name: string, { audience, jar }: SignInRequest): Flow | undefined {
+    const text = jar.ours.get(name)
+    return text === undefined ? undefined : (this.#seal.open(purpose(audience), text) as Flow | undefined)
   }
 }
 

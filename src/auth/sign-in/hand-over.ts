@@ -3,11 +3,11 @@ import type { Reply } from '#http/exchange.ts'
 import { redirectReply } from '#http/pages.ts'
 import { type ProviderResponse, answerUrl } from '#auth/sign-in/provider-response.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
-import type { PlaceAt } from '#auth/sign-in/sign-in.ts'
+import type { PlacesAt } from '#auth/sign-in/sign-in.ts'
 
 export interface HandOver {
   readonly seal: Seal
-  readonly placeAt: PlaceAt
+  readonly placesAt: PlacesAt
 }
 
 /**
@@ -15,10 +15,10 @@ export interface HandOver {
  * does not require sign-in at the same place now: its owner may have changed, or the name may lead to passed-through
  * TLS, where a service sees every URL.
  */
-export function handOver({ seal, placeAt }: HandOver, response: ProviderResponse, status: 302 | 303): Reply {
+export function handOver({ seal, placesAt }: HandOver, response: ProviderResponse, status: 302 | 303): Reply {
   const { origin, placeId } = response.state
   const { protocol, hostname } = new URL(origin)
-  if (placeAt(protocol === 'https:' ? 'https' : 'http', hostname) !== placeId)
+  if (!placesAt(protocol === 'https:' ? 'https' : 'http', hostname).includes(placeId))
     return fail('sign_in_elsewhere', { target: hostname })
   return redirectReply(answerUrl(seal, response) ?? fail('sign_in_answer_long'), status)
 }

@@ -1,11 +1,10 @@
 import { MAX_TARGET } from '#http/http1-target.ts'
 import type { State } from '#auth/sign-in/flow.ts'
-import { SIGNED_IN_PATH } from '#auth/sign-in/paths.ts'
+import { pathAt, SIGNED_IN_PATH } from '#auth/sign-in/paths.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
 
 /** Long enough for one redirect. */
 const ANSWER_MS = 60_000
-const QUERY = `${SIGNED_IN_PATH}?answer=`
 
 /** The response of an identity provider, passed from the callback host to the endpoint. */
 export interface ProviderResponse {
@@ -33,7 +32,8 @@ export function answerUrl(seal: Seal, { state, parameters }: ProviderResponse): 
   for (const returnTo of [state.returnTo, '/']) {
     const sealed: Sealed = { state: { ...state, returnTo }, query }
     const text = query.length > MAX_TARGET ? '' : seal.seal(purpose(state), sealed, ANSWER_MS)
-    if (text !== '' && QUERY.length + text.length <= MAX_TARGET) return state.origin + QUERY + text
+    const target = pathAt(SIGNED_IN_PATH, state.placeId, { answer: text })
+    if (text !== '' && target.length <= MAX_TARGET) return state.origin + target
   }
   return undefined
 }

@@ -67,6 +67,8 @@ export class Seal {
     if (text.length > MAX_TEXT || !TEXT.test(text)) return undefined
     const bytes = Buffer.from(text, 'base64url')
     if (bytes.length < LEAST_BYTES || bytes[0] !== VERSION) return undefined
+    // Decoding ignores surplus bits and a surplus character; a value has one text only.
+    if (bytes.toString('base64url') !== text) return undefined
     const id = bytes.subarray(1, 1 + ID_BYTES)
     const known = this.#keys.find(each => each.id.equals(id))
     const plain = known && decrypted(known, purpose, bytes)

@@ -5,7 +5,7 @@ import { callbackHandler, callbackHost, type CallbackRoute } from '#auth/sign-in
 import { SignInHandler } from '#auth/sign-in/sign-in-handler.ts'
 import { SessionRevocation } from '#auth/sign-in/session-revocation.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
-import type { PlaceAt, SignIn } from '#auth/sign-in/sign-in.ts'
+import type { PlacesAt, SignIn } from '#auth/sign-in/sign-in.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 
 export interface SignInServiceOptions {
@@ -14,7 +14,7 @@ export interface SignInServiceOptions {
   readonly key: Buffer
   readonly records: Records
   readonly userSessions: UserSessionStore
-  readonly placeAt: PlaceAt
+  readonly placesAt: PlacesAt
   readonly log: Log
   /** Other handlers on the central callback host. */
   readonly callbackRoutes?: readonly CallbackRoute[]
@@ -23,25 +23,25 @@ export interface SignInServiceOptions {
 
 /** Sign-in for all places of a gateway. */
 export function createSignIn(options: SignInServiceOptions): SignIn {
-  const { info, records, userSessions, placeAt, log, callbackRoutes: central = [], now = Date.now } = options
+  const { info, records, userSessions, placesAt, log, callbackRoutes: central = [], now = Date.now } = options
   const seal = new Seal(options.key, { now })
   const shared = {
     seal,
     info,
     userSessions,
-    placeAt,
+    placesAt,
     log,
     now,
     revocation: new SessionRevocation(records, now),
   }
   const host = callbackHost(info)
-  const answer = callbackHandler({ seal, placeAt }, info, central)
+  const answer = callbackHandler({ seal, placesAt }, info, central)
   return {
     seal,
-    handler(method, config, moduleContext) {
+    handler(offers, moduleContext) {
       // Sessions must stay valid at the next tunnel of the same name.
       const lasting = { ...moduleContext, id: moduleContext.recordId ?? moduleContext.id }
-      const handler = new SignInHandler(shared, method, config, lasting)
+      const handler = new SignInHandler(shared, offers, lasting)
       return (exchange, next) => handler.handle(exchange, next)
     },
     callbackHandler: head => (head.host === host ? answer : undefined),

@@ -2,7 +2,7 @@ import type { Log } from '#base/log.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { SessionRevocation } from '#auth/sign-in/session-revocation.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
-import type { PlaceAt } from '#auth/sign-in/sign-in.ts'
+import type { PlacesAt } from '#auth/sign-in/sign-in.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 
 /** Common dependencies of all sign-in places. */
@@ -11,7 +11,7 @@ export interface Shared {
   readonly info: Pick<GatewayInfo, 'domain' | 'httpPort' | 'httpsPort'>
   readonly revocation: SessionRevocation
   readonly userSessions: UserSessionStore
-  readonly placeAt: PlaceAt
+  readonly placesAt: PlacesAt
   readonly log: Log
   readonly now: () => number
 }

@@ -10,18 +10,21 @@ export interface SignInRequest {
   readonly names: CookieNames
   /** The endpoint's origin as clients write it; with the configured port. */
   readonly origin: string
-  /** The audience of cookies: this host, this place and this kind of cookie. They are invalid elsewhere. */
+  /**
+   * The audience of cookies: this host, this place and this kind of cookie. They are invalid elsewhere, also at another
+   * route of the same host.
+   */
   readonly audience: string
 }
 
 export function signInRequestOf(
   exchange: Exchange,
   jar: Jar,
-  { info, placeId, prefix }: { info: Shared['info']; placeId: string; prefix: string },
+  { info, placeId, prefix, tag }: { info: Shared['info']; placeId: string; prefix: string; tag: string },
 ): SignInRequest {
   const { scheme } = exchange.client
   const { host } = exchange.head
-  const names = cookieNames(prefix, scheme)
+  const names = cookieNames(prefix, scheme, tag)
   return {
     exchange,
     jar,

@@ -18,7 +18,7 @@ export interface AuthResult {
 /** The state from the start of a sign-in to its end, sealed in the client's browser. */
 export type FlowState = Readonly<Record<string, string>>
 
-/** A sign-in method, configured for one place. */
+/** A sign-in method, configured for one place. Several at a place are alternatives. */
 export interface SignInMethod {
   /** Shown in /app/users. */
   readonly provider: { readonly name: string; readonly url: string }
@@ -65,15 +65,25 @@ export interface SignInConfig {
   readonly authCheckInterval: number
 }
 
-/** The id of the place that requires sign-in at a host now; undefined if none does. */
-export type PlaceAt = (scheme: 'http' | 'https', host: string) => string | undefined
+/** One way to sign in at a place. */
+export interface SignInOffer {
+  /** Unique at the place. Sessions and started sign-ins belong to one offer. */
+  readonly key: string
+  /** The provider's name for users. */
+  readonly title: string
+  readonly method: SignInMethod
+  readonly config: SignInConfig
+}
+
+/** The ids of the places that require sign-in at a host now: several only if they are routes of an edge. */
+export type PlacesAt = (scheme: 'http' | 'https', host: string) => readonly string[]
 
 /** Sign-in for every method: state, cookies, sessions, log-in and log-out paths, identity headers. */
 export interface SignIn {
   /** For data that a method passes from the central host to its endpoints. */
   readonly seal: Seal
-  /** Allows requests with a session; all others must sign in. */
-  handler(method: SignInMethod, config: SignInConfig, moduleContext: ModuleContext): Handler
+  /** Allows requests with a session; all others must sign in, in one of the offered ways. */
+  handler(offers: readonly SignInOffer[], moduleContext: ModuleContext): Handler
   /** Handles requests for the central callback host; undefined when `head` is for another one. */
   callbackHandler(head: RequestHead): Handler | undefined
 }

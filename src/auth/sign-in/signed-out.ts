@@ -1,10 +1,10 @@
 import type { Reply } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import { pageReply } from '#http/pages.ts'
-import { LOG_IN_PATH } from '#auth/sign-in/paths.ts'
+import { LOG_IN_PATH, pathAt } from '#auth/sign-in/paths.ts'
 
-/** Confirms the sign-out here; the session at the provider is not affected. */
-export const signedOutReply = (head: RequestHead): Reply =>
+/** Confirms the sign-out here; the session at the provider is not affected. `placeId`: where to sign in again. */
+export const signedOutReply = (head: RequestHead, placeId?: string): Reply =>
   pageReply(head, {
     status: 200,
     code: '',
@@ -13,5 +13,7 @@ export const signedOutReply = (head: RequestHead): Reply =>
     visitor: 'Close this page, or sign in again. At the identity provider itself you may still be signed in.',
     owner: undefined,
     command: undefined,
-    link: { href: LOG_IN_PATH, text: 'Sign in again' },
+    ...(placeId !== undefined && {
+      links: [{ href: pathAt(LOG_IN_PATH, placeId), text: 'Sign in again' }],
+    }),
   })

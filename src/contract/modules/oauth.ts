@@ -37,10 +37,10 @@ export const oauthProviders = {
 
 export const oauth = module({
   name: 'oauth',
-  doc: 'Requires sign-in with one of eight identity providers.',
+  doc: 'Requires sign-in with one of eight identity providers, or with one of several that users choose from.',
   fields: {
     ...signInFields('adit.'),
-    provider: nested(oauthProviders, 'The identity provider, and the allowed users.'),
+    provider: nested(oauthProviders, 'The identity providers, and the allowed users of each.'),
     auth_check_interval: input(
       uint32(0),
       'Seconds after which a user is checked again at the provider: 0 for never, else at least 180.',

@@ -21,5 +21,5 @@ export const signInFields = (cookieDefault: string) => ({
   maximum_duration: input(uint32(0), 'Seconds after which a session ends in any case; 0 for never.'),
 })
 
-/** The modules of which a route can have only one. */
+/** The modules that require sign-in. Several of a route are alternatives; the first determines the cookie prefix. */
 export const signInModules = ['oauth', 'oidc', 'saml'] as const

@@ -6,7 +6,7 @@ import { circuitBreakerModule } from '#gateway/modules/circuit-breaker.ts'
 import { compressionModule } from '#gateway/modules/compression.ts'
 import { requestHeadersModule, responseHeadersModule } from '#gateway/modules/headers.ts'
 import { addressesOf, ipRestrictionModule } from '#gateway/modules/ip-restriction.ts'
-import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import type { HttpModule, ModuleParts, SignInModule } from '#gateway/modules/module.ts'
 import type { ModuleContext } from '#http/place.ts'
 import { mutualTlsModule } from '#gateway/modules/mutual-tls.ts'
 import { oauthModule } from '#gateway/modules/oauth.ts'
@@ -16,11 +16,15 @@ import { userAgentFilterModule } from '#gateway/modules/user-agent-filter.ts'
 import { webhookVerificationModule } from '#gateway/modules/webhook-verification.ts'
 import { websocketTcpModule } from '#gateway/modules/websocket-tcp-converter.ts'
 import type { SourceRow } from '#registry/records/source.ts'
+import type { SignInOffer } from '#auth/sign-in/sign-in.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
+/** In the order of the page on which users choose. */
+const signInModules: readonly SignInModule[] = [oauthModule, oidcModule, samlModule]
+
 /** Modules in the order in which they run. */
-const order: readonly HttpModule[] = [
+const order: readonly (HttpModule | 'sign-in')[] = [
   // First: unauthenticated clients learn nothing.
   mutualTlsModule,
   // Cheap, and it keeps strangers from guessing passwords.
@@ -30,9 +34,7 @@ const order: readonly HttpModule[] = [
   webhookVerificationModule,
   // Sign-in comes before all modules that change responses: its own responses stay unchanged.
   basicAuthModule,
-  oauthModule,
-  oidcModule,
-  samlModule,
+  'sign-in',
   // Outside of compression, so that its changes are final.
   responseHeadersModule,
   compressionModule,
@@ -45,7 +47,11 @@ const order: readonly HttpModule[] = [
 
 /** Not request modules: they define where traffic goes, and how its connection is made. */
 const nonChainModules = new Set(['backend', 'tls_termination'])
-const known = new Set([...nonChainModules, ...order.flatMap(({ name, alias }) => [name, alias ?? name])])
+const all = [...order.filter(entry => entry !== 'sign-in'), ...signInModules]
+const known = new Set([
+  ...nonChainModules,
+  ...all.flatMap(module => ('alias' in module && module.alias ? [module.name, module.alias] : module.name)),
+])
 /** Agent options that this gateway does not support. */
 const unsupportedOptions: readonly (keyof BindOptions)[] = ['TrafficPolicy', 'Policy']
 
@@ -58,7 +64,16 @@ export interface Attached {
   readonly handlers: readonly Handler[]
 }
 
-type Named = readonly [name: string, handler: Handler]
+interface Built {
+  readonly names: readonly string[]
+  readonly handler: Handler
+}
+
+/** A sign-in module with its offers. */
+interface Offering {
+  readonly name: string
+  readonly offers: readonly SignInOffer[]
+}
 
 /** The sources of modules: records, agent options, or both. */
 export interface ModuleSources {
@@ -75,7 +90,7 @@ export function optionsOf(row: SourceRow, name: string): JsonObject | undefined 
 /** Builds the modules of every place, and keeps their state when the place is rebuilt. */
 export class Modules {
   readonly #parts: ModuleParts
-  readonly #remembered = new Map<string, { readonly basis: string; readonly handler: Handler }>()
+  readonly #remembered = new Map<string, { readonly basis: string; readonly built: unknown }>()
 
   constructor(parts: ModuleParts) {
     this.#parts = parts
@@ -87,13 +102,14 @@ export class Modules {
     if (agent !== undefined) checkUnsupported(agent)
     const whole = agent === undefined ? moduleContext : { ...moduleContext, agent }
     const built = order.flatMap(module => {
+      if (module === 'sign-in') return this.#signIn({ rows, ...(agent && { agent }) }, moduleContext)
       const ofRecords = rows.flatMap(row => this.#ofRecord(module, row, whole))
       const isJoined = module.joinsAgent === true && ofRecords.length > 0
       return agent === undefined || isJoined
         ? ofRecords
         : [...ofRecords, ...this.#ofAgent(module, agent, moduleContext)]
     })
-    return { names: built.map(([name]) => name), handlers: built.map(([, handler]) => handler) }
+    return { names: built.flatMap(({ names }) => names), handlers: built.map(({ handler }) => handler) }
   }
 
   /** The client filter of a TCP or TLS edge, or of an address configuration; throws as `build` does. */
@@ -105,26 +121,61 @@ export class Modules {
 
   /** The place was removed. */
   forget(placeId: string): void {
-    for (const { name } of order) this.#remembered.delete(`${placeId} ${name}`)
+    for (const { name } of all) this.#remembered.delete(`${placeId} ${name}`)
   }
 
-  #ofRecord(module: HttpModule, row: SourceRow, moduleContext: ModuleContext): Named[] {
+  #ofRecord(module: HttpModule, row: SourceRow, moduleContext: ModuleContext): Built[] {
     const options = optionsOf(row, module.name) ?? (module.alias && optionsOf(row, module.alias))
     if (!options) return []
     const whole = { ...moduleContext, recordId: row.id }
     const build = (): Handler => module.fromRecord(options, whole, this.#parts)
-    if (module.remembers !== true) return [[module.name, build()]]
     const key = `${moduleContext.id} ${module.name}`
-    const basis = JSON.stringify(options)
-    const before = this.#remembered.get(key)
-    const handler = before?.basis === basis ? before.handler : build()
-    this.#remembered.set(key, { basis, handler })
-    return [[module.name, handler]]
+    const handler = module.remembers === true ? this.#remember(key, options, build) : build()
+    return [{ names: [module.name], handler }]
   }
 
-  #ofAgent({ name, fromAgent }: HttpModule, agent: BindOptions, moduleContext: ModuleContext): Named[] {
+  #ofAgent({ name, fromAgent }: HttpModule, agent: BindOptions, moduleContext: ModuleContext): Built[] {
     if (!fromAgent?.options.some(option => isSet(agent[option]))) return []
-    return [[name, fromAgent.build(agent, moduleContext, this.#parts)]]
+    return [{ names: [name], handler: fromAgent.build(agent, moduleContext, this.#parts) }]
+  }
+
+  /** One handler for all sign-in modules of a record, and one for those of the agent. */
+  #signIn({ rows, agent }: ModuleSources, moduleContext: ModuleContext): Built[] {
+    const handled = (modules: readonly Offering[], whole: ModuleContext): Built[] => {
+      const offers = modules.flatMap(module => module.offers)
+      if (offers.length === 0) return []
+      return [{ names: modules.map(({ name }) => name), handler: this.#parts.signIn.handler(offers, whole) }]
+    }
+    const ofRecords = rows.flatMap(row => {
+      const whole = { ...moduleContext, recordId: row.id }
+      return handled(
+        signInModules.flatMap(module => this.#offering(module, row, whole)),
+        whole,
+      )
+    })
+    const ofAgent = signInModules.flatMap(({ name, fromAgent }) =>
+      agent !== undefined && fromAgent && isSet(agent[fromAgent.option])
+        ? { name, offers: [fromAgent.build(agent, this.#parts)] }
+        : [],
+    )
+    return [...ofRecords, ...handled(ofAgent, moduleContext)]
+  }
+
+  /** It keeps the provider's keys and metadata when another part of the place changes. */
+  #offering(module: SignInModule, row: SourceRow, moduleContext: ModuleContext): Offering[] {
+    const { name } = module
+    const options = optionsOf(row, name)
+    if (options === undefined) return []
+    const build = (): Offering['offers'] => module.fromRecord(options, moduleContext, this.#parts)
+    return [{ name, offers: this.#remember(`${moduleContext.id} ${name}`, options, build) }]
+  }
+
+  #remember<T>(key: string, options: JsonObject, build: () => T): T {
+    const basis = JSON.stringify(options)
+    const before = this.#remembered.get(key)
+    const built = before?.basis === basis ? (before.built as T) : build()
+    this.#remembered.set(key, { basis, built })
+    return built
   }
 }
 

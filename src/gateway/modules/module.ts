@@ -6,7 +6,7 @@ import type { ModuleContext } from '#http/place.ts'
 import type { ModuleState } from '#gateway/modules/module-state.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
-import type { SignIn } from '#auth/sign-in/sign-in.ts'
+import type { SignIn, SignInOffer } from '#auth/sign-in/sign-in.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
@@ -21,6 +21,20 @@ export interface ModuleParts {
   readonly oauth: OAuthSetup
   readonly state: ModuleState
   readonly log: Log
+}
+
+/** A module that requires sign-in. Those of one record, or of one agent, are alternatives and share a handler. */
+export interface SignInModule {
+  /** As in `src/contract/modules`. */
+  readonly name: string
+  /** Throws a Problem when it cannot be built. */
+  fromRecord(options: JsonObject, moduleContext: ModuleContext, parts: ModuleParts): readonly SignInOffer[]
+  /** Absent if agents cannot request it. */
+  readonly fromAgent?: {
+    readonly option: keyof BindOptions
+    /** Throws a Problem (`bind_option`) for options that cannot be used. */
+    build(given: BindOptions, parts: ModuleParts): SignInOffer
+  }
 }
 
 /** A request module, as configured by records and agents. */

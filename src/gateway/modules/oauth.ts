@@ -2,8 +2,9 @@ import { fail, Problem } from '#base/errors.ts'
 import { Secret } from '#base/secrets.ts'
 import { oauth, ownApplicationOnly } from '#contract/modules/oauth.ts'
 import type { Stored } from '#contract/shape.ts'
-import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import type { ModuleParts, SignInModule } from '#gateway/modules/module.ts'
 import { agentConfig, recordConfig } from '#auth/sign-in/sign-in-config.ts'
+import type { SignInConfig, SignInOffer } from '#auth/sign-in/sign-in.ts'
 import { readModule } from '#base/read-module.ts'
 import { type AccessLists, isOpen } from '#auth/providers/access.ts'
 import { OAuthMethod } from '#auth/providers/method.ts'
@@ -37,34 +38,41 @@ const agentOptions = object({
   scopes: names,
 })
 
-/** Sign-in with one of eight providers, with the owner's application or the operator's. */
-export const oauthModule: HttpModule = {
+/** Sign-in with one or more of eight providers, with the owner's applications or the operator's. */
+export const oauthModule: SignInModule = {
   name: oauth.name,
 
-  fromRecord(given, moduleContext, parts) {
+  fromRecord(given, _, parts) {
     const options = given as unknown as Options
     const interval = options.auth_check_interval
-    return parts.signIn.handler(
-      methodFor(fromOptions(options, parts), parts, interval > 0),
-      recordConfig(options, interval),
-      moduleContext,
+    const config = recordConfig(options, interval)
+    return fromOptions(options, parts).map(asked =>
+      offerOf(asked, methodFor(asked, parts, interval > 0), config),
     )
   },
 
   fromAgent: {
-    options: [OPTION],
-    build(given, moduleContext, parts) {
-      const method = forAgent(() => methodFor(fromBind(given[OPTION] ?? {}, parts), parts, false))
-      return parts.signIn.handler(method, agentConfig, moduleContext)
-    },
+    option: OPTION,
+    build: (given, parts) =>
+      forAgent(() => {
+        const asked = fromBind(given[OPTION] ?? {}, parts)
+        return offerOf(asked, methodFor(asked, parts, false), agentConfig)
+      }),
   },
 }
 
-function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts): Asked {
+const offerOf = ({ provider }: Asked, method: OAuthMethod, config: SignInConfig): SignInOffer => ({
+  key: `${oauth.name}.${provider.name}`,
+  title: provider.title,
+  method,
+  config,
+})
+
+function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts): Asked[] {
   const providers = providersOf(setup)
-  for (const name of Object.keys(providers) as ProviderName[]) {
+  const asked = (Object.keys(providers) as ProviderName[]).flatMap(name => {
     const options = given[name]
-    if (!options) continue
+    if (!options) return []
     return {
       provider: providers[name],
       clientId: options.client_id,
@@ -77,8 +85,10 @@ function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts
         organizations: 'organizations' in options ? options.organizations : [],
       },
     }
-  }
-  return fail('oauth_none', { field: 'provider', supported: Object.keys(providers).join(', ') })
+  })
+  if (asked.length === 0)
+    fail('oauth_none', { field: 'provider', supported: Object.keys(providers).join(', ') })
+  return asked
 }
 
 function fromBind(given: Parameters<typeof readModule>[2], { oauth: setup }: ModuleParts): Asked {

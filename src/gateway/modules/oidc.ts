@@ -2,10 +2,11 @@ import { fail, Problem } from '#base/errors.ts'
 import { Secret } from '#base/secrets.ts'
 import { oidc } from '#contract/modules/oidc.ts'
 import type { Stored } from '#contract/shape.ts'
-import type { HttpModule, ModuleParts } from '#gateway/modules/module.ts'
+import type { ModuleParts, SignInModule } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
 import { OidcMethod, type OidcMethodOptions } from '#auth/oidc/oidc.ts'
 import { agentConfig, recordConfig } from '#auth/sign-in/sign-in-config.ts'
+import type { SignInConfig, SignInOffer } from '#auth/sign-in/sign-in.ts'
 import { type JsonObject, list, object, text } from '#base/json-fields.ts'
 
 const OPTION = 'OIDC'
@@ -25,11 +26,10 @@ const agentOptions = object({
 })
 
 /** Sign-in with an OpenID provider of the owner's choice. */
-export const oidcModule: HttpModule = {
+export const oidcModule: SignInModule = {
   name: oidc.name,
-  remembers: true,
 
-  fromRecord(given, moduleContext, parts) {
+  fromRecord(given, _, parts) {
     const options = given as unknown as Options
     const method = new OidcMethod({
       issuer: options.issuer,
@@ -40,15 +40,21 @@ export const oidcModule: HttpModule = {
       domains: [],
       ...ways(parts),
     })
-    return parts.signIn.handler(method, recordConfig(options), moduleContext)
+    return [offerOf(method, recordConfig(options))]
   },
 
   fromAgent: {
-    options: [OPTION],
-    build: (given, moduleContext, parts) =>
-      parts.signIn.handler(methodForAgent(given[OPTION] ?? {}, parts), agentConfig, moduleContext),
+    option: OPTION,
+    build: (given, parts) => offerOf(methodForAgent(given[OPTION] ?? {}, parts), agentConfig),
   },
 }
+
+const offerOf = (method: OidcMethod, config: SignInConfig): SignInOffer => ({
+  key: oidc.name,
+  title: new URL(method.provider.url).host,
+  method,
+  config,
+})
 
 const ways = ({ egress, log }: ModuleParts): Pick<OidcMethodOptions, 'egress' | 'log'> => ({ egress, log })
 

@@ -7,14 +7,14 @@ import { errorReply } from '#http/pages.ts'
 import { filtered } from '#gateway/routing/upstreams.ts'
 import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
-import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
 import { normalized } from '#gateway/routing/paths.ts'
-import { isNormalizing, Routes } from '#gateway/routing/routes.ts'
+import { isNormalizing, type RouteRow, Routes } from '#gateway/routing/routes.ts'
+import { chosenRoute, SignInRoutes } from '#gateway/routing/sign-in-routes.ts'
 import { tlsConfigOf, tlsModulesOf } from '#gateway/routing/tls-config.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
-import { isSignInPath } from '#auth/sign-in/paths.ts'
+import { SIGNED_IN_PATH } from '#auth/sign-in/paths.ts'
 import { endsAtEdge } from '#tls/edge-tls-config.ts'
 
 export interface EdgesOptions {
@@ -25,8 +25,7 @@ export interface EdgesOptions {
 
 interface RoutesOfEdge {
   readonly routes: Routes
-  /** An edge has at most one route that requires sign-in. */
-  readonly signIn: SourceRow | undefined
+  readonly signIn: SignInRoutes
 }
 
 /** A connection without HTTP, or its TLS. */
@@ -39,6 +38,8 @@ interface CompiledConnection {
 
 const noRoute: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
 const ambiguous: Endpoint = async ({ head }) => errorReply('path_ambiguous', head)
+const noSignInRoute: Endpoint = async ({ head }) =>
+  errorReply(head.path === SIGNED_IN_PATH ? 'sign_in_state' : 'sign_in_route', head)
 const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => undefined }
 
 /** Edges, compiled on first use and cached until one of their records changes. */
@@ -78,18 +79,23 @@ export class Edges {
     if (fault !== undefined) return fault
     const { routes, signIn } = this.#routesOf(edge)
     const normal = routes.normalizes ? normalized(path) : path
-    const isSignIn = signIn !== undefined && isSignInPath(isNormalizing(signIn) ? normal : path)
-    const route = isSignIn ? signIn : routes.find(host, path, normal)
+    const serving = (): RouteRow | 'ambiguous' | undefined => routes.find(host, path, normal)
+    const candidates = signIn.forPath(host, path, normal)
+    if (candidates.length > 0)
+      return exchange => {
+        const chosen = chosenRoute(candidates, exchange.head.target, serving)
+        return chosen ? this.#routed(edge, chosen, { path, normal })(exchange) : noSignInRoute(exchange)
+      }
+    const route = serving()
     if (route === undefined) return noRoute
-    if (route === 'ambiguous') return ambiguous
-    const { answer } = this.#endpoint(edge, route)
-    // Forward what was compared.
-    return normal === path || !isNormalizing(route) ? answer : exchange => answer(withPath(exchange, normal))
+    return route === 'ambiguous' ? ambiguous : this.#routed(edge, route, { path, normal })
   }
 
-  /** The route of an HTTPS edge that requires sign-in. */
-  signInPlace(edge: SourceRow): string | undefined {
-    return this.#routesOf(edge).signIn?.id
+  /** The routes of an HTTPS edge that require sign-in at a host. */
+  signInPlaces(edge: SourceRow, host: string): readonly string[] {
+    return this.#routesOf(edge)
+      .signIn.at(host)
+      .map(({ id }) => id)
   }
 
   /** The target of a TCP edge; undefined when it has none or cannot be served. */
@@ -109,10 +115,19 @@ export class Edges {
     const known = this.#routes.get(edge.id)
     if (known !== undefined) return known
     const rows = this.#options.records.routesOf(edge.id)
-    const place = signInPlaceOf({ rows })
-    const made = { routes: new Routes(rows), signIn: rows.find(({ id }) => id === place) }
+    const made = { routes: new Routes(rows), signIn: new SignInRoutes(rows) }
     this.#routes.set(edge.id, made)
     return made
+  }
+
+  #routed(edge: SourceRow, route: RouteRow, { path, normal }: { path: string; normal: string }): Endpoint {
+    const { answer } = this.#endpoint(edge, route)
+    const guard = this.#routesOf(edge).signIn.guardOf(route)
+    const guarded: Endpoint = guard ? exchange => guard(exchange, answer) : answer
+    // Forward what was compared.
+    return normal === path || !isNormalizing(route)
+      ? guarded
+      : exchange => guarded(withPath(exchange, normal))
   }
 
   #endpoint(edge: SourceRow, route: SourceRow): CompiledEndpoint {

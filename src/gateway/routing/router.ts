@@ -133,14 +133,17 @@ export class Router {
     return isSecured && this.#owner('https', host) !== undefined ? this.#redirect : this.#offline
   }
 
-  /** The place that requires sign-in at a host; undefined if requests reach a service without it. */
-  signInPlace(scheme: 'http' | 'https', host: string): string | undefined {
+  /** The places that require sign-in at a host: routes of an edge, or one other. */
+  signInPlaces(scheme: 'http' | 'https', host: string): readonly string[] {
     // TLS connections to such a name never become requests here.
-    if (scheme === 'https' && this.#owner('tls', host) !== undefined) return undefined
+    if (scheme === 'https' && this.#owner('tls', host) !== undefined) return []
     const owner = this.#owner(scheme, host)
-    if (owner?.kind === 'tunnel') return this.#tunnels.signInPlace(owner.tunnel)
-    if (owner?.kind === 'edge') return this.#edges.signInPlace(owner.row)
-    return owner && this.#configurations.signInPlace(owner.row, scheme)
+    if (owner?.kind === 'edge') return this.#edges.signInPlaces(owner.row, host)
+    const place =
+      owner?.kind === 'tunnel'
+        ? this.#tunnels.signInPlace(owner.tunnel)
+        : owner && this.#configurations.signInPlace(owner.row, scheme)
+    return place === undefined ? [] : [place]
   }
 
   /** What to do with a TLS connection. A name without an endpoint is served by HTTP, with an error page. */

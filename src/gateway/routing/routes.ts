@@ -26,6 +26,14 @@ type Places = Map<string, Matches>
 /** Rows of releases without the option lack it. */
 export const isNormalizing = ({ body }: RouteRow): boolean => body.normalize_path === true
 
+/** The host of a route's match; undefined: any. */
+export function hostOf(row: RouteRow): string | undefined {
+  const text = textOf(row, 'match')
+  const slash = text.indexOf('/')
+  const host = slash === -1 ? text : text.slice(0, slash)
+  return host === '' ? undefined : host
+}
+
 function put(places: Places, path: string, match: Match): void {
   const matches = [...(places.get(path) ?? []), match]
   places.set(
@@ -48,9 +56,8 @@ export class Routes {
     for (const row of rows) {
       const text = textOf(row, 'match')
       const slash = text.indexOf('/')
-      const host = slash === -1 ? text : text.slice(0, slash)
       const isExact = row.body.match_type === 'exact_path'
-      const match = { row, host: host === '' ? undefined : host }
+      const match = { row, host: hostOf(row) }
       for (const path of equivalentPaths(slash === -1 ? '/' : text.slice(slash))) {
         put(isExact ? this.#exact : this.#prefixes, path, match)
         if (isExact && isNormalizing(row) && path !== '/')

@@ -222,6 +222,11 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
   },
   sign_in_state: { title: 'Sign-in not recognised', visitor: SIGN_IN_AGAIN },
   sign_in_browser: { title: 'Sign-in not recognised', visitor: `${SIGN_IN_AGAIN} Cookies must be allowed.` },
+  sign_in_route: {
+    title: 'Several sign-ins',
+    visitor: 'Open the page of the site that you want to use, and sign in there.',
+    owner: 'Links to sign in again or out need the id of the route: /auth/logout?route=ID',
+  },
   sign_in_changed: { title: 'Sign in again', visitor: SIGN_IN_AGAIN },
   sign_in_refused: { title: 'Not signed in', visitor: SIGN_IN_AGAIN },
   sign_in_provider: {

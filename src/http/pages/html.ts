@@ -9,8 +9,8 @@ export interface HtmlPage {
   readonly visitor: string
   readonly owner: string | undefined
   readonly command: string | undefined
-  /** A link on the same site. */
-  readonly link?: { readonly href: string; readonly text: string }
+  /** On the same site. */
+  readonly links?: readonly { readonly href: string; readonly text: string }[]
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -36,7 +36,8 @@ export function htmlOf(page: HtmlPage, theme: PageTheme, request: RequestNote): 
   const owner =
     page.owner === undefined ? '' : `<h2>If you run this site</h2>\n<p>${escapeHtml(page.owner)}</p>\n`
   const command = page.command === undefined ? '' : `<pre><code>${escapeHtml(page.command)}</code></pre>\n`
-  const link = page.link ? `<p>${anchor(page.link.href, page.link.text)}</p>\n` : ''
+  const links = (page.links ?? []).map(({ href, text }) => `<li>${anchor(href, text)}</li>\n`)
+  const list = links.length === 0 ? '' : `<ul>\n${links.join('')}</ul>\n`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -52,7 +53,7 @@ ${headerOf(theme)}<h1>${title}</h1>
 <p>${escapeHtml(page.text)}</p>
 <h2>What you can do</h2>
 <p>${escapeHtml(page.visitor)}</p>
-${link}${owner}${command}${footerOf(page, theme, request)}</main>
+${list}${owner}${command}${footerOf(page, theme, request)}</main>
 </body>
 </html>
 `

@@ -39,6 +39,8 @@ h1{margin:0 0 .5rem;font-size:1.5rem;line-height:1.25}
 h2{margin:1.5rem 0 .25rem;font-size:1rem}
 p{margin:0}
 a{color:var(--link)}
+ul{margin:.5rem 0 0;padding:0;list-style:none}
+li a{display:block;margin-top:.5rem;padding:.625rem 1rem;border:1px solid var(--line);border-radius:.5rem}
 code{font:.9375rem/1.5 ui-monospace,monospace}
 pre{margin:.5rem 0 0;padding:.75rem 1rem;background:var(--ground);border:1px solid var(--line);border-radius:.5rem;white-space:pre-wrap}
 footer{margin-top:1.75rem;padding-top:.75rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Exchange } from '#http/exchange.ts'
+import { Modules } from '#gateway/modules/index.ts'
 import { oidcModule } from '#gateway/modules/oidc.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import { modulePartsFor } from '../../gateway/module-parts.ts'
@@ -15,8 +16,13 @@ const visit = (): Exchange => {
   return { ...bare, client: { ...bare.client, scheme: 'https' } }
 }
 const unreached = async () => assert.fail('the service was reached')
-const asAgent = (OIDC: JsonObject) =>
-  oidcModule.fromAgent?.build(optionsOf({ OIDC }), { id: 'tn_1' }, modulePartsFor(info))
+const parts = modulePartsFor(info)
+const modules = new Modules(parts)
+const asAgent = (OIDC: JsonObject) => {
+  const agent = optionsOf({ OIDC })
+  const [handler] = modules.build({ rows: [], agent }, { id: 'tn_1' }).handlers
+  return handler
+}
 
 const record = {
   enabled: true,
@@ -34,8 +40,11 @@ suite('the oidc module', () => {
   test('built from a record redirects clients to the provider', async () => {
     await using provider = await HostileProvider.start()
     const options = { ...record, issuer: provider.issuer, scopes: ['openid', 'groups'] }
-    const handler = oidcModule.fromRecord(options, { id: 'route_1' }, modulePartsFor(info))
-    const reply = await handler(visit(), unreached)
+    const row = { id: 'edghtsrt_1', kind: 'https_edge_route', parent: null, version: 1, readable: true }
+    const sources = { rows: [{ ...row, body: { oidc: options } }] }
+    const [handler] = modules.build(sources, { id: row.id }).handlers
+    const reply = await handler?.(visit(), unreached)
+    assert.ok(reply)
     const { searchParams } = new URL(locationOf(reply))
     assert.equal(reply.head.status, 302)
     assert.equal(searchParams.get('client_id'), 'client-1')
@@ -44,8 +53,7 @@ suite('the oidc module', () => {
   })
 
   test('cannot be built from a record whose issuer is no address', () => {
-    const build = () =>
-      oidcModule.fromRecord({ ...record, issuer: 'nonsense' }, { id: 'route_1' }, modulePartsFor(info))
+    const build = () => oidcModule.fromRecord({ ...record, issuer: 'nonsense' }, { id: 'route_1' }, parts)
     assert.throws(build, { code: 'sign_in_unconfigured', status: 503 })
   })
 

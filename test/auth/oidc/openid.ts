@@ -87,10 +87,16 @@ export class Surfer {
 
   /** Signs in at the provider, from wherever one is sent there. */
   async signIn(url: string, user: string): Promise<Page> {
-    let page = await this.go(url)
+    return this.finish(await this.go(url), user)
+  }
+
+  /** Signs in on a page of the provider. */
+  async finish(page: Page, user: string): Promise<Page> {
     if (page.text.includes('name="login"'))
       page = await this.go(formIn(page), { prompt: 'login', login: user, password: 'any' })
     if (page.text.includes('value="consent"')) page = await this.go(formIn(page), { prompt: 'consent' })
+    // A SAML provider sends its response by way of a form.
+    if (page.text.includes('name="SAMLResponse"')) page = await this.go(formIn(page), fieldsIn(page))
     return page
   }
 
@@ -108,7 +114,11 @@ export class Surfer {
       const location = response.headers.get('location') ?? undefined
       return { status: response.status, text: await response.text(), location, code: undefined }
     }
-    const got = await this.#world.ask(`${url.hostname}${url.pathname}${url.search}`, { method, headers })
+    const got = await this.#world.ask(`${url.hostname}${url.pathname}${url.search}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+    })
     this.#keep(url.hostname, [got.headers['set-cookie'] ?? []].flat())
     const { status, text, code } = got
     return { status, text, code, location: got.headers['location'] as string | undefined }
@@ -126,6 +136,11 @@ export class Surfer {
     }
   }
 }
+
+const fieldsIn = ({ text }: Page): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]),
+  )
 
 function formIn({ text, url }: Page): string {
   const [, action = ''] = /<form[^>]* action="([^"]+)"/.exec(text) ?? []

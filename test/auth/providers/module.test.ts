@@ -3,40 +3,19 @@ import { suite, test } from 'node:test'
 import { inspect } from 'node:util'
 import { Problem, type ErrorName } from '#base/errors.ts'
 import { readSettings } from '#base/read-settings.ts'
-import type { Handler } from '#http/exchange.ts'
 import type { ModuleParts } from '#gateway/modules/module.ts'
 import { oauthModule } from '#gateway/modules/oauth.ts'
 import { oauthSetup } from '#auth/providers/setup.ts'
-import type { SignIn, SignInMethod, SignInConfig } from '#auth/sign-in/sign-in.ts'
+import type { SignInOffer } from '#auth/sign-in/sign-in.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { secretText } from '../../support/secrets.ts'
 import { hasty, log, names } from './support.ts'
 
-interface Built {
-  readonly method: SignInMethod
-  readonly terms: SignInConfig
-}
-
-const passes: Handler = (exchange, next) => next(exchange)
-const place = { id: 'edghtsrt_1' }
-
-/** What the module hands over to signing in, with the settings of an operator. */
-function buildWith(settings: Record<string, string>, build: (parts: ModuleParts) => Handler): Built {
-  const built: Built[] = []
-  const signIn = {
-    handler(method: SignInMethod, config: SignInConfig, given: object): Handler {
-      assert.equal(given, place)
-      built.push({ method, terms: config })
-      return passes
-    },
-  } as unknown as SignIn
+/** What the module needs, with the settings of an operator. */
+function partsWith(settings: Record<string, string>): ModuleParts {
   const oauth = oauthSetup(readSettings(new Map(Object.entries(settings)), {}))
-  const parts = { egress: hasty, log, signIn, oauth } as unknown as ModuleParts
-  assert.equal(build(parts), passes)
-  const [first] = built
-  assert.ok(first)
-  return first
+  return { egress: hasty, log, oauth } as unknown as ModuleParts
 }
 
 const provider = (changes: JsonObject = {}): JsonObject => ({
@@ -60,14 +39,20 @@ const record = (name: string, changes: JsonObject = {}, terms: JsonObject = {}):
   ...terms,
 })
 
-const fromRecord = (given: JsonObject, settings: Record<string, string> = {}): Built =>
-  buildWith(settings, parts => oauthModule.fromRecord(given, place, parts))
+const offersOf = (given: JsonObject, settings: Record<string, string> = {}): readonly SignInOffer[] =>
+  oauthModule.fromRecord(given, { id: 'edghtsrt_1' }, partsWith(settings))
 
-const fromAgent = (given: object, settings: Record<string, string> = {}): Built =>
-  buildWith(settings, parts => {
-    assert.ok(oauthModule.fromAgent)
-    return oauthModule.fromAgent.build(bindOptions({ OAuth: given }, ''), place, parts)
-  })
+function fromRecord(given: JsonObject, settings: Record<string, string> = {}): SignInOffer {
+  const [only, second] = offersOf(given, settings)
+  assert.ok(only)
+  assert.equal(second, undefined)
+  return only
+}
+
+function fromAgent(given: object, settings: Record<string, string> = {}): SignInOffer {
+  assert.ok(oauthModule.fromAgent)
+  return oauthModule.fromAgent.build(bindOptions({ OAuth: given }, ''), partsWith(settings))
+}
 
 const refused = (code: ErrorName, text: string) => (error: unknown) => {
   assert.ok(error instanceof Problem, String(error))
@@ -76,7 +61,7 @@ const refused = (code: ErrorName, text: string) => (error: unknown) => {
   return true
 }
 
-async function addressOf({ method }: Built): Promise<URL> {
+async function addressOf({ method }: SignInOffer): Promise<URL> {
   return new URL(
     (await method.begin({ state: 's', callback: 'https://idp.test/cb', forceReauth: false })).url,
   )
@@ -92,7 +77,7 @@ suite('the oauth module of a record', () => {
       assert.equal(built.method.provider.name, name)
       assert.equal(address.searchParams.get('client_id'), 'own')
       assert.equal(built.method.passesTokens, true)
-      assert.deepEqual(built.terms, {
+      assert.deepEqual(built.config, {
         optionsPassthrough: true,
         cookiePrefix: 'mine.',
         inactivityTimeout: 60,
@@ -101,6 +86,18 @@ suite('the oauth module of a record', () => {
       })
     })
   }
+
+  test('offers every provider that it names, each with its own application and users', async () => {
+    const own = { google: provider({ client_id: 'g' }), gitlab: provider({ client_id: 'l' }) }
+    const offers = offersOf(record('github', {}, { provider: { ...own, github: null } }))
+    assert.deepEqual(
+      offers.map(({ key, title, method }) => [key, title, method.clientId]),
+      [
+        ['oauth.gitlab', 'GitLab', 'l'],
+        ['oauth.google', 'Google', 'g'],
+      ],
+    )
+  })
 
   test('asks Microsoft for tokens that last only where users are looked at again', async () => {
     const scope = async (interval: number) => {
@@ -179,7 +176,7 @@ suite('the OAuth option of an agent', () => {
     const { searchParams } = await addressOf(built)
     assert.equal(searchParams.get('client_id'), 'own')
     assert.match(searchParams.get('scope') ?? '', / calendar$/)
-    assert.deepEqual(built.terms, {
+    assert.deepEqual(built.config, {
       optionsPassthrough: false,
       cookiePrefix: '',
       inactivityTimeout: 0,

@@ -21,8 +21,8 @@ interface Wish {
 
 const user = (id: string, name: string, url = PROVIDER): SourceRow =>
   row('application_user', id, { provider_user_id: name, identity_provider: { name: 'saml', url } })
-const session = (id: string, userId: string, url: string): SourceRow =>
-  row('application_session', id, { application_user: userId, public_url: url })
+const session = (id: string, userId: string, url: string, route: string | null = ROUTE): SourceRow =>
+  row('application_session', id, { application_user: userId, public_url: url, route })
 
 const keys = await sharedKeys()
 
@@ -33,9 +33,10 @@ suite('signing out at a SAML provider', () => {
     user('au_3', 'anna', 'https://other.test/'),
     session('as_1', 'au_1', 'https://app.example.test'),
     session('as_2', 'au_1', 'https://a.wild.test'),
-    session('as_3', 'au_1', 'https://conf.example.test'),
+    session('as_3', 'au_1', 'https://conf.example.test', null),
     session('as_4', 'au_2', 'https://app.example.test'),
     session('as_5', 'au_3', 'https://app.example.test'),
+    session('as_6', 'au_1', 'https://app.example.test', 'edghtsrt_2'),
   ]
 
   const rigWith = (signOut?: { binding: string; url: string }): Rig =>
@@ -65,7 +66,7 @@ suite('signing out at a SAML provider', () => {
   const byForm = (rig: Rig, xml: string): Promise<Reply> =>
     rig.post(`/saml/${ROUTE}/slo`, { SAMLRequest: Buffer.from(xml).toString('base64') })
 
-  test('ends the sessions of that user at that place, and responds to the provider', async () => {
+  test('ends the sessions of that user at that route and no other, and responds to the provider', async () => {
     const rig = redirecting()
     const reply = await byRedirect(rig, logoutXml(rig))
     assert.deepEqual(rig.ended.toSorted(), ['as_1', 'as_2'])

@@ -13,7 +13,7 @@ import { samlAddresses, type SamlAddresses, type SamlSettings } from '#auth/saml
 import { type ProviderResponse, answerIn } from '#auth/sign-in/provider-response.ts'
 import { sealState } from '#auth/sign-in/flow.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
-import type { PlaceAt, SignInMethod } from '#auth/sign-in/sign-in.ts'
+import type { PlacesAt, SignInMethod } from '#auth/sign-in/sign-in.ts'
 import type { UserIdentity as User } from '#http/identity.ts'
 import { request } from '../../gateway/modules/support.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
@@ -99,18 +99,22 @@ export class Rig {
   readonly ended: string[] = []
   readonly method: SignInMethod
   readonly service: SamlAddresses
-  /** Which place requires sign-in at a host. */
-  placeAt: PlaceAt
+  /** Which places require sign-in at a host. */
+  placesAt: PlacesAt
   readonly #central: Handler
   readonly #placeId: string
 
-  constructor(settings: SamlSettings, { placeId = ROUTE, rows = [] as SourceRow[] } = {}) {
+  constructor(
+    settings: SamlSettings,
+    { placeId = ROUTE, rows = [] as SourceRow[], others = [] as readonly string[] } = {},
+  ) {
     this.#placeId = placeId
-    this.placeAt = () => placeId
+    this.placesAt = () => [...others, placeId]
     this.service = samlAddresses(placeId, facts)
     this.records.snapshot([
       row('https_edge', 'edghts_1', { hostports: ['app.example.test:443', '*.wild.test:443'] }),
       row('https_edge_route', ROUTE, { saml: placeId === ROUTE ? settings : null }, 'edghts_1'),
+      ...others.map(id => row('https_edge_route', id, { match: `/${id}`, saml: settings }, 'edghts_1')),
       row('endpoint_configuration', CONFIG, { saml: placeId === CONFIG ? settings : null }),
       row('reserved_domain', 'rd_1', { domain: 'conf.example.test', https_endpoint_configuration: CONFIG }),
       ...rows,
@@ -120,7 +124,7 @@ export class Rig {
       seal: this.seal,
       info: facts,
       userSessions: { ended: async id => void this.ended.push(id) },
-      placeAt: (scheme, host) => this.placeAt(scheme, host),
+      placesAt: (scheme, host) => this.placesAt(scheme, host),
       log: testLog(),
     })
     this.method = samlMethod({ placeId, settings, info: facts, seal: this.seal, used: new ReplayGuard() })
@@ -171,10 +175,13 @@ export class Rig {
   }
 }
 
+/** Further routes of the edge with the same sign-in. */
+export const forms = { 'one route': [], 'several routes': ['edghtsrt_8', 'edghtsrt_9'] } as const
+
 /** How rigs are made with these keys, and what comes of an answer of the provider there. */
-export const rigsWith = (keys: Keys) => ({
+export const rigsWith = (keys: Keys, others: readonly string[] = []) => ({
   rigOf: (changes: Partial<SamlSettings> = {}, placeId = ROUTE): Rig =>
-    new Rig(settingsOf(keys, changes), { placeId }),
+    new Rig(settingsOf(keys, changes), { placeId, others }),
   sent: (rig: Rig, wish: Wish = {}): Promise<Outcome> =>
     rig.outcome(answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish }), ASKED),
 })

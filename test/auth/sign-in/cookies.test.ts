@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { cookieNames, joinSession, keepSession, ownCookies, readCookies } from '#auth/sign-in/cookies.ts'
+import {
+  cookieNames,
+  joinSession,
+  keepSession,
+  ownCookies,
+  readCookies,
+  routeTag,
+} from '#auth/sign-in/cookies.ts'
 import { anna, Browser, cookiesOf, PAGE, Scripted, Site } from './support.ts'
 
 function start(changed = {}, method = new Scripted()) {
@@ -150,6 +157,34 @@ suite('SEC-17: the session cookie', () => {
     const short = keepSession('b', names, jar, 60)
     assert.equal(short.length, 5)
     assert.equal(short.filter(cookie => cookie.includes('Max-Age=0')).length, 4)
+  })
+
+  test('stays beside those of other routes, of which the oldest are dropped whole', () => {
+    const isOurs = ownCookies('')
+    const namesAt = (at: number) => cookieNames('', 'https', routeTag(`edghtsrt_${at}`))
+    const keep = (text: string, at: number, cookies: readonly string[]): string[] => {
+      const jar = new Map(cookies.map(cookie => [cookie.slice(0, cookie.indexOf('=')), cookie]))
+      for (const line of keepSession(text, namesAt(at), readCookies(cookies.join('; '), isOurs), 60)) {
+        const [pair = ''] = line.split(';')
+        const name = pair.slice(0, pair.indexOf('='))
+        if (line.includes('Max-Age=0')) jar.delete(name)
+        else jar.set(name, pair)
+      }
+      return [...jar.values()]
+    }
+    const found = (cookies: readonly string[]): number[] =>
+      Array.from({ length: 20 }, (_, at) => at).filter(
+        at => joinSession(readCookies(cookies.join('; '), isOurs), namesAt(at)) !== undefined,
+      )
+    let cookies = ['__Host-adit.flow.1=x']
+    for (let at = 0; at < 12; at++) cookies = keep('a'.repeat(100), at, cookies)
+    assert.deepEqual(found(cookies), [4, 5, 6, 7, 8, 9, 10, 11])
+    cookies = keep('a'.repeat(9000), 12, cookies)
+    cookies = keep('a'.repeat(9000), 13, cookies)
+    cookies = keep('a'.repeat(9000), 14, cookies)
+    assert.deepEqual(found(cookies), [13, 14])
+    assert.ok(cookies.join('; ').length < 20_000)
+    assert.ok(cookies.includes('__Host-adit.flow.1=x'))
   })
 
   test('is no session when a part is missing, or more are claimed than there may be', () => {

@@ -10,7 +10,7 @@ import { Records } from '#registry/records/records.ts'
 import { CodeClaims } from '#auth/sign-in/code-claims.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
 import type { RequestContext } from '#http/request-context.ts'
-import type { AuthResult, PlaceAt, SignIn, SignInMethod, SignInConfig } from '#auth/sign-in/sign-in.ts'
+import type { AuthResult, SignIn, SignInMethod, SignInConfig, SignInOffer } from '#auth/sign-in/sign-in.ts'
 import type { SignedInUser, UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import { request } from '../../gateway/modules/support.ts'
 import { testLog } from '../../support/secrets.ts'
@@ -118,6 +118,12 @@ export interface Ask {
   readonly upgrade?: string
 }
 
+export const offerOf = (
+  method: SignInMethod,
+  changed: Partial<SignInConfig> = {},
+  { key = 'scripted', title = 'Provider' } = {},
+): SignInOffer => ({ key, title, method, config: { ...config, ...changed } })
+
 /** Sign-in with a clock of its own, and a service behind that shows what it was sent. */
 export class Site {
   readonly clock = new Clock()
@@ -129,7 +135,7 @@ export class Site {
   readonly sent: RequestHead[] = []
   readonly traces: RequestContext[] = []
   /** Which place requires sign-in at a host. */
-  placeAt: PlaceAt = () => 'route_1'
+  placeAt: (scheme: 'http' | 'https', host: string) => string | undefined = () => 'route_1'
   /** Fields of what the service answers. */
   answer = ''
 
@@ -148,7 +154,7 @@ export class Site {
       key,
       records: this.book.records,
       userSessions: this.book,
-      placeAt: (scheme, host) => this.placeAt(scheme, host),
+      placesAt: (scheme, host) => [this.placeAt(scheme, host) ?? []].flat(),
       log: testLog(),
       now: this.clock.now,
     })
@@ -159,7 +165,7 @@ export class Site {
     changed: Partial<SignInConfig> = {},
     moduleContext: ModuleContext = { id: 'route_1' },
   ): Handler {
-    return this.signIn.handler(method, { ...config, ...changed }, moduleContext)
+    return this.signIn.handler([offerOf(method, changed)], moduleContext)
   }
 
   /** Sends a request through a handler to the service; requests for the central host go there. */

@@ -1,0 +1,76 @@
+import type { Reply } from '#http/exchange.ts'
+import type { RequestHead } from '#http/head.ts'
+import { pageReply } from '#http/pages.ts'
+import { returnTarget } from '#auth/sign-in/flow.ts'
+import { CHOOSER_PATH, parametersOf, pathAt } from '#auth/sign-in/paths.ts'
+import type { Seal } from '#auth/sign-in/seal.ts'
+import type { SignInOffer } from '#auth/sign-in/sign-in.ts'
+
+/** A page may stay open for long before the user chooses. */
+const CHOICE_MS = 24 * 60 * 60_000
+
+/** How a sign-in is to be started. */
+export interface Start {
+  /** Path and query on the origin of the endpoint. */
+  readonly returnTo: string
+  /** The provider must prompt again. */
+  readonly again: boolean
+}
+
+/** Where the chooser is. */
+export interface ChooserPlace {
+  readonly seal: Seal
+  readonly placeId: string
+  readonly origin: string
+}
+
+const purpose = ({ placeId, origin }: ChooserPlace): string => `sign-in choice ${placeId} ${origin}`
+
+/**
+ * The URL of the page on which users choose a provider. The page to return to is sealed, so that no link to the chooser
+ * can name another one.
+ */
+export function chooserUrl(place: ChooserPlace, start: Start): string {
+  const to = place.seal.seal(purpose(place), start, CHOICE_MS)
+  return place.origin + pathAt(CHOOSER_PATH, place.placeId, { to })
+}
+
+/** What the URL of the chooser asks for. */
+interface Choice extends Start {
+  /** The key of the chosen offer; empty before the choice. */
+  readonly key: string
+  /** The sealed text of the URL. */
+  readonly to: string
+}
+
+/** An expired or invalid link leads to "/". */
+export function choiceIn(place: ChooserPlace, target: string): Choice {
+  const parameters = parametersOf(target)
+  const to = parameters.get('to') ?? ''
+  const start = place.seal.open(purpose(place), to) as Start | undefined
+  return {
+    returnTo: returnTarget(start?.returnTo ?? '/'),
+    again: start?.again === true,
+    key: parameters.get('with') ?? '',
+    to,
+  }
+}
+
+/** Lets the user choose: plain links, so that it needs no script. */
+export const chooserReply = (
+  head: RequestHead,
+  { placeId, to, offers }: { placeId: string; to: string; offers: readonly SignInOffer[] },
+): Reply =>
+  pageReply(head, {
+    status: 200,
+    code: '',
+    title: 'Sign in',
+    text: `${head.host} requires sign-in, with one of several accounts.`,
+    visitor: 'Choose the account to sign in with:',
+    owner: undefined,
+    command: undefined,
+    links: offers.map(({ key, title }) => ({
+      href: pathAt(CHOOSER_PATH, placeId, { to, with: key }),
+      text: `Sign in with ${title}`,
+    })),
+  })
