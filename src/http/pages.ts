@@ -28,17 +28,18 @@ const COMMON =
 /**
  * A gateway response: the error with the catalogue's text, in the format that the client accepts. Besides the
  * placeholders, `values` may have `domain` (the shared one, for short names in commands), `labels` (for commands) and
- * `realm`.
+ * `realm`. Only HTML has the `links`.
  */
 export function errorReply(
   code: ErrorName,
   head: Asked,
   values: Readonly<Record<string, string | number>> = {},
+  links: HtmlPage['links'] = [],
 ): Reply {
   const host = reflected(head?.host ?? '')
   const problem = new Problem(code, { host: host || 'this name', ...mapValues(values, reflected) })
   const format = formatFor(head?.fields.get('accept') ?? '')
-  const content = contentOf(problem)
+  const content = { ...contentOf(problem), links }
   const realm = String(values['realm'] ?? host)
   const fields = new Fields(
     `Content-Type: ${mediaTypes[format]}\r\n` +

@@ -78,7 +78,7 @@ export class OidcMethod implements SignInMethod {
       .digest('base64url')
   }
 
-  async begin({ state, callback, forceReauth: again }: Parameters<SignInMethod['begin']>[0]) {
+  async begin({ state, callback, forceReauth: again, chooseAccount }: Parameters<SignInMethod['begin']>[0]) {
     const provider = await this.#explained(() => this.#discovery.provider())
     const verifier = oauth.generateRandomCodeVerifier()
     const nonce = oauth.generateRandomNonce()
@@ -92,7 +92,7 @@ export class OidcMethod implements SignInMethod {
       nonce,
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
-      ...(again && { prompt: 'login' }),
+      ...(again && { prompt: chooseAccount && choosesAccounts(provider) ? 'select_account' : 'login' }),
     }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     return { url: url.href, memory: { verifier, nonce } }
@@ -191,6 +191,10 @@ export class OidcMethod implements SignInMethod {
     }
   }
 }
+
+/** Every provider supports "login", and must not ignore it (OpenID Connect Core 1.0 §3.1.2.1). */
+const choosesAccounts = ({ prompt_values_supported: values }: OidcProvider): boolean =>
+  Array.isArray(values) && values.includes('select_account')
 
 const requestOptions = (fetch: EgressFetch, insecure: boolean) => ({
   [oauth.customFetch]: fetch,

@@ -34,6 +34,7 @@ export const microsoft: OAuthProvider = {
   normal: scope => lowerCase(scope.startsWith(GRAPH) ? scope.slice(GRAPH.length) : scope),
   unlisted: new Set(['offline_access', 'openid', 'profile', 'email']),
   forceReauth: { prompt: 'login' },
+  chooseAccount: { prompt: 'select_account' },
   async look(api) {
     const found = await api.get('/me?$select=id,displayName,mail,userPrincipalName', me)
     const email = emailOf(found.mail, found.userPrincipalName)

@@ -66,6 +66,8 @@ export interface OAuthProvider {
   readonly parameters?: Readonly<Record<string, string>>
   /** Parameters that make the provider ask for credentials, or at least for the account, again. */
   readonly forceReauth?: Readonly<Record<string, string>>
+  /** Parameters that make it let the user choose an account, if they differ. */
+  readonly chooseAccount?: Readonly<Record<string, string>>
   /** The expected `iss` of the response, if there is one (RFC 9207). */
   readonly issuer?: string
   /** True if PKCE makes the provider reject the client. */

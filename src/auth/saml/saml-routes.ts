@@ -3,6 +3,7 @@ import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import type { Exchange, Handler, Reply } from '#http/exchange.ts'
+import type { RequestHead } from '#http/head.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { errorReply } from '#http/pages.ts'
 import type { Records } from '#registry/records/records.ts'
@@ -17,6 +18,7 @@ import { askingReply, pageReply } from '#auth/saml/post-form.ts'
 import { readResponse } from '#auth/saml/response.ts'
 import { idpInitiatedTarget } from '#auth/saml/target.ts'
 import { sealHandoffToken } from '#auth/saml/handoff-token.ts'
+import { otherAccountLink } from '#auth/sign-in/chooser.ts'
 import { openState, type State, IDP_INITIATED } from '#auth/sign-in/flow.ts'
 import { handOver } from '#auth/sign-in/hand-over.ts'
 import { parametersOf } from '#auth/sign-in/paths.ts'
@@ -45,10 +47,19 @@ export function samlRoutes(parts: SamlRoutesParts): Handler {
       return await central.answer(exchange)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      parts.log.info({ path: head.path, code: error.code, reason: error.message }, 'SAML message rejected')
-      return errorReply(error.code, head, error.values)
+      return rejected(parts, head, error)
     }
   }
+}
+
+function rejected(
+  { log }: SamlRoutesParts,
+  head: RequestHead,
+  error: Problem,
+  links: Parameters<typeof errorReply>[3] = [],
+): Reply {
+  log.info({ path: head.path, code: error.code, reason: error.message }, 'SAML message rejected')
+  return errorReply(error.code, head, error.values, links)
 }
 
 class SamlRoutes {
@@ -93,12 +104,33 @@ class SamlRoutes {
   async #signedIn(exchange: Exchange, row: SourceRow, place: SamlPlace): Promise<Reply> {
     const { seal } = this.#parts
     const form = await readForm(exchange)
-    const accepted = readResponse(single(form, 'SAMLResponse') ?? '', place, this.#now())
-    const state = this.#stateFor(accepted, row, place, single(form, 'RelayState') ?? '')
+    const relayState = single(form, 'RelayState') ?? ''
+    const accepted = this.#accepted(form, place)
+    if (accepted instanceof Problem)
+      return rejected(this.#parts, exchange.head, accepted, this.#otherAccount(relayState, place))
+    const state = this.#stateFor(accepted, row, place, relayState)
     const parameters = new URLSearchParams({ ticket: sealHandoffToken(seal, place.id, accepted) })
     const reply = handOver(this.#parts, { state, parameters }, 303)
     if (!this.#used.claim(place.id, accepted.id, accepted.until)) fail('saml_replayed')
     return reply
+  }
+
+  /** The verified sign-in, or the Problem of a user who is not in an authorized group. */
+  #accepted(form: URLSearchParams, place: SamlPlace): Accepted | Problem {
+    try {
+      return readResponse(single(form, 'SAMLResponse') ?? '', place, this.#now())
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'saml_group') return error
+      throw error
+    }
+  }
+
+  /** The link for such a user, if the sign-in was started at this place. */
+  #otherAccount(relayState: string, place: SamlPlace): ReturnType<typeof otherAccountLink>[] {
+    const { seal } = this.#parts
+    const state = openState(seal, relayState)
+    if (state?.placeId !== place.id) return []
+    return [otherAccountLink({ seal, placeId: place.id, origin: state.origin }, state.returnTo)]
   }
 
   /** Where the sign-in was started; for one started by the provider, its target. */

@@ -15,6 +15,8 @@ export interface Start {
   readonly returnTo: string
   /** The provider must prompt again. */
   readonly again: boolean
+  /** With `again`: the user wants another account. */
+  readonly chooseAccount?: boolean
 }
 
 /** Where the chooser is. */
@@ -35,6 +37,15 @@ export function chooserUrl(place: ChooserPlace, start: Start): string {
   return place.origin + pathAt(CHOOSER_PATH, place.placeId, { to })
 }
 
+/**
+ * For pages that reject an account. A session that the browser has lasts until the other account is signed in, so that a
+ * link from elsewhere cannot end it.
+ */
+export const otherAccountLink = (place: ChooserPlace, returnTo: string): { href: string; text: string } => ({
+  href: chooserUrl(place, { returnTo, again: true, chooseAccount: true }),
+  text: 'Sign in with another account',
+})
+
 /** What the URL of the chooser asks for. */
 interface Choice extends Start {
   /** The key of the chosen offer; empty before the choice. */
@@ -51,6 +62,7 @@ export function choiceIn(place: ChooserPlace, target: string): Choice {
   return {
     returnTo: returnTarget(start?.returnTo ?? '/'),
     again: start?.again === true,
+    chooseAccount: start?.chooseAccount === true,
     key: parameters.get('with') ?? '',
     to,
   }

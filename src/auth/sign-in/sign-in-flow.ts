@@ -5,7 +5,7 @@ import type { Reply } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import { errorReply, redirectReply } from '#http/pages.ts'
 import { callbackUrl } from '#auth/sign-in/callback-host.ts'
-import type { Start } from '#auth/sign-in/chooser.ts'
+import { otherAccountLink, type Start } from '#auth/sign-in/chooser.ts'
 import { dropCookie, sessionIn } from '#auth/sign-in/cookies.ts'
 import { type Flow, Flows, IDP_INITIATED, returnUrl, sealState, type State } from '#auth/sign-in/flow.ts'
 import { withCookies } from '#auth/sign-in/headers.ts'
@@ -32,7 +32,8 @@ export class SignInFlow {
   }
 
   /** Method and body of an intercepted request are not kept: the browser returns with GET. */
-  async begin(request: SignInRequest, offer: Offered, { returnTo, again }: Start): Promise<Reply> {
+  async begin(request: SignInRequest, offer: Offered, start: Start): Promise<Reply> {
+    const { returnTo, again, chooseAccount = false } = start
     const { seal, info } = this.#shared
     const { origin, exchange } = request
     const flowId = this.#flows.newId()
@@ -42,6 +43,7 @@ export class SignInFlow {
         state,
         callback: callbackUrl(info),
         forceReauth: again,
+        chooseAccount,
       })
       const flow = { flowId, offer: offer.key, fingerprint: offer.method.fingerprint, memory }
       // A user who signs in again keeps the session until that is done.
@@ -73,7 +75,8 @@ export class SignInFlow {
       const cookies = await this.#enter(request, offer, authResult)
       return withCookies(redirectReply(returnUrl(state), 302), [forget, ...cookies])
     } catch (error) {
-      return withCookies(this.#failed(error, head), [forget])
+      const link = otherAccountLink({ seal, ...place }, state.returnTo)
+      return withCookies(this.#failed(error, head, [link]), [forget])
     }
   }
 
@@ -120,8 +123,10 @@ export class SignInFlow {
     return { flowId: IDP_INITIATED, offer: key, fingerprint: method.fingerprint, memory: {} }
   }
 
-  #failed(error: unknown, head: RequestHead): Reply {
-    if (error instanceof Problem) return errorReply(error.code, head, error.values)
+  /** `links`: for an account that is not allowed. */
+  #failed(error: unknown, head: RequestHead, links: Parameters<typeof errorReply>[3] = []): Reply {
+    if (error instanceof Problem)
+      return errorReply(error.code, head, error.values, error.status === 403 ? links : [])
     this.#shared.log.warn({ error, place: this.#placeId }, 'signing in failed')
     return errorReply('sign_in_provider', head, { reason: 'it could not be reached' })
   }

@@ -41,6 +41,8 @@ export interface SignInMethod {
     readonly state: string
     readonly callback: string
     readonly forceReauth: boolean
+    /** The user wants another account: where the provider can, it lets the user choose one. */
+    readonly chooseAccount?: boolean
   }): Promise<{ readonly url: string; readonly memory: FlowState }>
   /** Verifies the response; throws a Problem with the reason when the user is not allowed. */
   finish(answer: {

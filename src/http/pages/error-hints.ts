@@ -283,7 +283,7 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
   },
   saml_group: {
     title: 'Not allowed',
-    visitor: 'Ask the operator of this site to allow your group.',
+    visitor: 'Sign in with another account, or ask the operator of this site to allow your group.',
     owner:
       'Have the identity provider send the attribute "groups", and compare it with authorized_groups of the module.',
   },
@@ -359,8 +359,7 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
   },
   oauth_not_allowed: {
     title: 'Not allowed',
-    visitor:
-      'Sign in with another account at /auth/authn, or ask the operator of this site to allow this one.',
+    visitor: 'Sign in with another account, or ask the operator of this site to allow this one.',
     owner: 'Add the address, its domain, the team or the organisation to the sign-in module of the endpoint.',
   },
   oauth_email_missing: {

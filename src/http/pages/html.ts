@@ -9,7 +9,7 @@ export interface HtmlPage {
   readonly visitor: string
   readonly owner: string | undefined
   readonly command: string | undefined
-  /** On the same site. */
+  /** On the same site, or from the callback host to an endpoint. */
   readonly links?: readonly { readonly href: string; readonly text: string }[]
 }
 

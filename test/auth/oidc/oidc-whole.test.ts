@@ -87,8 +87,14 @@ suite('OpenID Connect with a certified provider', () => {
     const site = `https://listed.${DOMAIN}:${port}/`
     const page = await new Surfer(world).signIn(site, 'anna')
     assert.equal(seenIn(page.text).headers['adit-auth-user-email'], 'anna@example.com')
-    const refused = await new Surfer(world).signIn(site, 'bob')
+    const surfer = new Surfer(world)
+    const refused = await surfer.signIn(`${site}deep`, 'bob')
     assert.deepEqual([refused.status, refused.code], [403, 'ERR_ADIT_3105'])
+    // The provider still knows bob, and asks nevertheless.
+    const [, link = ''] = /<a href="([^"]+)">Sign in with another account</.exec(refused.text) ?? []
+    const again = await surfer.signIn(link, 'anna')
+    assert.equal(again.url, `${site}deep`)
+    assert.equal(seenIn(again.text).headers['adit-auth-user-id'], 'anna')
   })
 
   test('finds a user again, in another browser', async () => {

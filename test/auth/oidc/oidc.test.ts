@@ -48,6 +48,16 @@ suite('OpenID Connect', () => {
     assert.equal(new URL(url).searchParams.get('prompt'), 'login')
   })
 
+  test('asks to choose an account where the provider supports that, else to prompt', async () => {
+    for (const values of [undefined, ['login', 'none'], 'select_account', ['login', 'select_account']]) {
+      await using provider = await HostileProvider.start()
+      provider.metadata = { prompt_values_supported: values }
+      const { url } = await provider.method().begin({ ...begin, forceReauth: true, chooseAccount: true })
+      const expected = values?.at(1) === 'select_account' ? 'select_account' : 'login'
+      assert.equal(new URL(url).searchParams.get('prompt'), expected)
+    }
+  })
+
   test('gets the identity of a user, and keeps the tokens for the service', async () => {
     await using provider = await HostileProvider.start()
     provider.tokens = { refresh_token: 'a-refresh-token' }

@@ -94,6 +94,8 @@ export class Surfer {
   async finish(page: Page, user: string): Promise<Page> {
     if (page.text.includes('name="login"'))
       page = await this.go(formIn(page), { prompt: 'login', login: user, password: 'any' })
+    // Another user than before: the provider ends the session of that one.
+    if (page.text.includes('name="logout"')) page = await this.go(formIn(page), fieldsIn(page))
     if (page.text.includes('value="consent"')) page = await this.go(formIn(page), { prompt: 'consent' })
     // A SAML provider sends its response by way of a form.
     if (page.text.includes('name="SAMLResponse"')) page = await this.go(formIn(page), fieldsIn(page))

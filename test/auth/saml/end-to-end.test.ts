@@ -172,8 +172,13 @@ for (const [siteForm, others] of Object.entries(siteForms))
     test('SAML-18 only members of the groups get in', async () => {
       await settle({ authorized_groups: ['ops'] })
       await until(() => new Browser(world).open(home()), { fits: ({ code }) => code === 'ERR_ADIT_5312' })
+      const browser = new Browser(world)
+      const page = await browser.open(`${home()}deep`)
+      const [, link = ''] = /<a href="([^"]+)">Sign in with another account</.exec(page.text) ?? []
       provider.account = { ...provider.account, groups: ['ops'] }
       assert.equal((await new Browser(world).open(home())).status, 200)
+      const again = await browser.open(link.replaceAll('&amp;', '&'))
+      assert.deepEqual([again.status, browser.path.at(-1)], [200, `${HOST}/deep`])
       await settle({})
     })
 
