@@ -33,6 +33,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
     "this.#queue.run(() => this.#run('open'",
   ],
   'src/telemetry/traffic-events.ts': ['this.#flush()'],
+  'src/server/usage/usage-recorder.ts': ['this.#flushInBackground()'],
   'src/base/keep-starting.ts': ['(attempt = tryOnce())'],
   'src/server/succession.ts': ['running?.unshare()'],
   // Promises that never reject, or have a handler for it.

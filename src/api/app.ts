@@ -1,5 +1,6 @@
 import { ApiAdmission, type ApiAdmissionOptions } from '#api/api-admission.ts'
 import { preflight, refuse, sendNothing, sendText } from '#api/answer.ts'
+import type { Call } from '#api/call.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
 import { addDashboardPages, sendDashboard } from '#api/dashboard/pages.ts'
 import { addDashboard } from '#api/dashboard/routes.ts'
@@ -7,14 +8,17 @@ import { FirstPages } from '#api/first-pages.ts'
 import { HttpServer, type Answered, type HttpCall, type RouteHandler } from '#api/http-server.ts'
 import type { Arguments } from '#api/arguments.ts'
 import { operate } from '#api/operate.ts'
+import { readFilters } from '#api/paging.ts'
 import { addPublicPages, type PublicPages } from '#api/pages.ts'
 import { requireAccess } from '#api/records.ts'
 import { alwaysShowsTheSame } from '#api/showing.ts'
 import { readBody, readParameters } from '#api/request.ts'
 import { root, self } from '#api/singletons.ts'
+import { usage } from '#api/usage.ts'
 import { addStreams } from '#api/streams/index.ts'
+import type { ResourceBody } from '#contract/body.ts'
 import { operations, type Operation } from '#contract/operations.ts'
-import { singletons } from '#contract/singletons.ts'
+import { singletons, type Singleton } from '#contract/singletons.ts'
 
 export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly answered?: Answered
@@ -36,16 +40,29 @@ export function createApi(options: ApiOptions): HttpServer {
   addStreams(server, { store: options.store, log: options.log, admission })
   addDashboard(server, options, admission)
   addDashboardPages(server, admission)
-  for (const [name, answer] of Object.entries({ root, self })) {
-    server.on('GET', singletons[name as keyof typeof singletons].path, async httpCall => {
+  addSingletons(server, admission)
+  return server
+}
+
+const singletonAnswers: Record<
+  keyof typeof singletons,
+  (call: Call, filters: Readonly<Record<string, string>>) => Promise<ResourceBody>
+> = { root, self, usage }
+
+function addSingletons(server: HttpServer, admission: ApiAdmission): void {
+  for (const [name, singleton] of Object.entries<Singleton>(singletons)) {
+    const answer = singletonAnswers[name as keyof typeof singletons]
+    server.on('GET', singleton.path, async httpCall => {
       if (name === 'root' && isBrowser(httpCall)) {
         await admission.guard(httpCall)
         return sendDashboard(httpCall)
       }
-      sendText(httpCall, 200, JSON.stringify(await answer(await admission.admit(httpCall))))
+      const call = await admission.admit(httpCall)
+      const { filters } = singleton
+      const given = filters ? readFilters(filters, httpCall.request.url ?? '') : {}
+      sendText(httpCall, 200, JSON.stringify(await answer(call, given)))
     })
   }
-  return server
 }
 
 /** A person who opens the URL gets a page. */

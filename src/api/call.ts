@@ -39,6 +39,8 @@ export interface Deps {
   readonly sealer: Sealer
   readonly info: ServerInfo
   readonly now: () => number
+  /** Stores the usage that was counted in the last seconds, so that it can be read. */
+  readonly refreshUsage: () => Promise<void>
 }
 
 /** One request in progress. */

@@ -55,7 +55,7 @@ const isWellFormed = (query: string): boolean => !/%(?![0-9a-fA-F]{2})/.test(que
 
 const MAX_FILTER = 255
 
-function readFilters(query: Map<string, string>, kind: Kind): Record<string, string> | undefined {
+function listFilters(query: Map<string, string>, kind: Kind): Record<string, string> | undefined {
   const given = Object.entries(kind.filters ?? {}).flatMap(([name, filter]) => {
     const value = query.get(name)
     if (value === undefined) return []
@@ -65,8 +65,19 @@ function readFilters(query: Map<string, string>, kind: Kind): Record<string, str
   return given.length === 0 ? undefined : Object.fromEntries(given)
 }
 
+/** The filters in the query of a URL that has nothing else. */
+export function readFilters(
+  filters: Readonly<Record<string, Filter>>,
+  url: string,
+): Readonly<Record<string, string>> {
+  const start = url.indexOf('?')
+  const given = readQuery(start < 0 ? '' : url.slice(start + 1), Object.keys(filters), new Map())
+  for (const [name, value] of given) checkFilter(name, value, filters[name])
+  return Object.fromEntries(given)
+}
+
 /** Rejects a value that a filter does not allow. */
-export function checkFilter(field: string, value: string, filter: Filter | undefined): void {
+function checkFilter(field: string, value: string, filter: Filter | undefined): void {
   const { moment, network, values } = filter ?? {}
   if (value === '' || value.length > MAX_FILTER) fail('filter_text', { field })
   if (moment && !isMoment(value)) fail('filter_moment', { field, value })
@@ -85,7 +96,7 @@ export function readPage(query: Map<string, string>, kind: Kind, now: number): L
   // Clients that know the parameter may send it without a value.
   const text = query.get('filter') ?? ''
   const before = query.get('before_id')
-  const filters = readFilters(query, kind)
+  const filters = listFilters(query, kind)
   return {
     ...(filters && { filters }),
     ...(text !== '' && { filter: { text, matches: listFilter(text, kind.shape, now) } }),

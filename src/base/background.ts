@@ -22,6 +22,7 @@ const backgroundTasks = [
   'tls',
   'tracing',
   'traffic',
+  'usage',
   'workers',
 ] as const
 export type BackgroundTask = (typeof backgroundTasks)[number]

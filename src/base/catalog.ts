@@ -687,6 +687,11 @@ export const catalog = {
     status: 400,
     text: '"{field}": "{value}" is not allowed. Allowed: {example}.',
   },
+  usage_filter: {
+    number: 90400,
+    status: 400,
+    text: '"{field}" cannot be used with by={by}: remove it, or change "by".',
+  },
   test_refused: { number: 90222, status: 400, text: 'The destination rejected the test event: {reason}' },
   // Not a 5xx: the caller asked whether the destination works, and this server did not fail.
   test_failed: { number: 90223, status: 400, text: 'The test event could not be delivered: {reason}' },

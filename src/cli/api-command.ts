@@ -9,7 +9,7 @@ import { dashed, flagsOf, type Flag } from '#cli/flags.ts'
 import { formats } from '#cli/output.ts'
 import { isList } from '#client/method.ts'
 import { isPaged, operations, type Operation } from '#contract/operations.ts'
-import { singletons } from '#contract/singletons.ts'
+import { singletons, type Singleton } from '#contract/singletons.ts'
 
 const AFTER_HELP = `
 The key comes from --key-file, ADIT_API_KEY or the file api-key of the data folder (ADIT_DATA_DIR), so in the
@@ -72,9 +72,10 @@ export function apiCommand(): Command {
     .addOption(new Option('-o, --output <format>', 'Output format.').choices(formats))
     .option('-q, --quiet', 'Print only ids.')
     .addHelpText('after', AFTER_HELP)
-  for (const [name, { path, summary }] of Object.entries(singletons)) {
-    const command = api.command(name).description(summary)
-    command.action(() => callSingleton(path, command.optsWithGlobals<CallOptions>()))
+  for (const [name, singleton] of Object.entries<Singleton>(singletons)) {
+    const command = api.command(name).description(singleton.summary)
+    for (const option of filterOptions(singleton.filters ?? {})) command.addOption(option)
+    command.action(() => callSingleton(singleton, command.optsWithGlobals<CallOptions>()))
   }
   for (const [collection, all] of Map.groupBy(operations, operation => operation.collection)) {
     const group = api.command(dashed(collection)).description(collectionDoc(collection))

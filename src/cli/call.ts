@@ -10,6 +10,7 @@ import { allPages, isList, methodOf, type ClientMethod } from '#client/method.ts
 import { sender, type Send } from '#client/send.ts'
 import type { PageRequest } from '#client/types.ts'
 import type { Operation } from '#contract/operations.ts'
+import type { Singleton } from '#contract/singletons.ts'
 
 export interface CommonOptions extends ConnectionOptions, OutputOptions {}
 
@@ -92,6 +93,10 @@ export async function call(
 }
 
 /** Reads a singleton. */
-export async function callSingleton(path: string, options: CommonOptions): Promise<void> {
-  print(outputOf(await connect(options)({ method: 'GET', path }), [], options))
+export async function callSingleton(
+  { path, filters = {} }: Singleton,
+  options: CommonOptions,
+): Promise<void> {
+  const query = new URLSearchParams(filtersIn(filters, options))
+  print(outputOf(await connect(options)({ method: 'GET', path, query }), [], options))
 }

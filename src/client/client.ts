@@ -1,4 +1,4 @@
-import { allPages, isList, methodOf } from '#client/method.ts'
+import { allPages, isList, methodOf, queryOf } from '#client/method.ts'
 import { sender, streamSender, type ClientOptions, type Send } from '#client/send.ts'
 import { streamItems } from '#client/stream.ts'
 import type { Client, PageRequest, StreamOptions } from '#client/types.ts'
@@ -28,7 +28,7 @@ export function createClient(options: ClientOptions): Client {
   ])
   const once = Object.entries(singletons).map(([name, { path }]) => [
     name,
-    () => send({ method: 'GET', path }),
+    (filters?: PageRequest) => send({ method: 'GET', path, query: queryOf(filters) }),
   ])
   const sendStream = streamSender(options)
   const followed = Object.entries(streams).map(([name, stream]) => [

@@ -22,7 +22,8 @@ function segment(name: string, value: unknown): string {
   return encodeURIComponent(value)
 }
 
-function queryOf(page: unknown): URLSearchParams {
+/** The parameters that have a value. */
+export function queryOf(page: unknown): URLSearchParams {
   const given = Object.entries((page ?? {}) as PageRequest).filter(([, value]) => value !== undefined)
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
 }

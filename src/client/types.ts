@@ -4,7 +4,7 @@ import type { Kinds } from '#contract/kinds/index.ts'
 import type { Static } from '#contract/schema.ts'
 import type { Create, Shape, Update, View } from '#contract/shape.ts'
 import type { singletons } from '#contract/singletons.ts'
-import type { Stream, streams } from '#contract/streams.ts'
+import type { streams } from '#contract/streams.ts'
 
 export interface PageRequest {
   /** 1 to 100; default 100. */
@@ -80,11 +80,13 @@ export interface StreamOptions {
 }
 
 type Streams = typeof streams
-type StreamFilters<S extends Stream> = { readonly [F in keyof S['filters']]?: string }
+type FiltersOf<Part> = Part extends { readonly filters: infer Filters }
+  ? { readonly [F in keyof Filters]?: string }
+  : Record<string, never>
 
 export type StreamMethods = {
   readonly [N in keyof Streams]: (
-    filters?: StreamFilters<Streams[N]>,
+    filters?: FiltersOf<Streams[N]>,
     options?: StreamOptions,
   ) => AsyncGenerator<Static<Streams[N]['data']>, void>
 }
@@ -98,5 +100,7 @@ export interface DashboardMethods {
 }
 
 export type Client = { readonly [C in keyof Kinds]: CollectionOf<Kinds[C]> } & {
-  readonly [N in keyof Singletons]: () => Promise<Static<Singletons[N]['output']>>
+  readonly [N in keyof Singletons]: (
+    filters?: FiltersOf<Singletons[N]>,
+  ) => Promise<Static<Singletons[N]['output']>>
 } & { readonly streams: StreamMethods; readonly dashboard: DashboardMethods }

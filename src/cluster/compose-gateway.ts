@@ -12,6 +12,7 @@ import { LocalAuthority } from '#pki/local-authority.ts'
 import { openAccessLog } from '#telemetry/request-log/access-log.ts'
 import { tracingParts, tracingSetup } from '#telemetry/tracing/setup.ts'
 import { TrafficEvents } from '#telemetry/traffic-events.ts'
+import { UsageCounter } from '#telemetry/usage/usage-counter.ts'
 import { usePlainReads } from '#tunnel/socket-reads.ts'
 
 /** Starts the gateway of this process, the first one or a worker. */
@@ -20,6 +21,7 @@ export async function composeGateway(config: GatewayConfig, first: FirstProcess)
   const { source, directory, userSessions, sharesPorts, connectPeers, log } = first
   usePlainReads(!info.fast_reads)
   const traffic = new TrafficEvents(first.publishTraffic, log)
+  const usage = new UsageCounter({ publish: first.publishUsage, sessions: directory.sessions, log })
   first.onSubscriptionChange(wanted => traffic.subscribe(wanted))
   try {
     return await startGateway({
@@ -33,6 +35,7 @@ export async function composeGateway(config: GatewayConfig, first: FirstProcess)
       connectPeers,
       log,
       traffic,
+      usage,
       authority: await LocalAuthority.open(root),
       requests: { size: info.kept_requests, write: openAccessLog(info.access_log, log) },
     })

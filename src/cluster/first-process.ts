@@ -5,6 +5,7 @@ import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { Directory } from '#registry/directory.ts'
 import type { Source } from '#registry/records/source.ts'
+import type { PublishUsage } from '#telemetry/usage/usage-counter.ts'
 import type { PublishTraffic } from '#telemetry/traffic-events.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
@@ -16,6 +17,7 @@ export interface FirstProcess {
   readonly log: Log
   readonly sharesPorts: SharesPorts
   readonly publishTraffic: PublishTraffic
+  readonly publishUsage: PublishUsage
   /** Calls back at once, and whenever it changes. */
   onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void
   /** Reaches the agents of other processes too, given those of this one; undefined: there are no others. */

@@ -9,6 +9,7 @@ import type { Directory } from '#registry/directory.ts'
 import type { LiveView } from '#registry/live.ts'
 import type { Source } from '#registry/records/source.ts'
 import type { TrafficBatch } from '#telemetry/traffic-events.ts'
+import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
 /** The gateway for the rest of the server, in however many processes it runs. */
@@ -32,6 +33,11 @@ export interface TrafficReports {
   publish(batch: TrafficBatch): void
 }
 
+/** Receives the usage that gateways count. */
+export interface UsageReports {
+  add(usage: readonly SeriesUsage[]): void
+}
+
 /** The dependencies of a gateway, wherever it runs. */
 export interface GatewayParts {
   readonly settings: Settings
@@ -42,6 +48,7 @@ export interface GatewayParts {
   readonly keys: GatewayKeys
   readonly userSessions: UserSessionStore
   readonly traffic: TrafficReports
+  readonly usage: UsageReports
   /** Called for every uncaught error of a worker process. */
   readonly uncaught: () => void
   readonly sharesPorts: SharesPorts

@@ -11,7 +11,7 @@ import type { RequestLog } from '#telemetry/request-log/request-log.ts'
 
 /** This process is the first one, and the only one. */
 function thisProcess(
-  { source, userSessions, log, sharesPorts, traffic }: GatewayParts,
+  { source, userSessions, log, sharesPorts, traffic, usage }: GatewayParts,
   directory: Directory,
 ): FirstProcess {
   return {
@@ -21,6 +21,7 @@ function thisProcess(
     log,
     sharesPorts,
     publishTraffic: batch => traffic.publish(batch),
+    publishUsage: counted => usage.add(counted),
     onSubscriptionChange: follower => traffic.onSubscriptionChange(follower),
     connectPeers: undefined,
   }

@@ -10,6 +10,7 @@ import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
+import type { PublishUsage } from '#telemetry/usage/usage-counter.ts'
 import type { PublishTraffic } from '#telemetry/traffic-events.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
@@ -20,6 +21,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
   readonly userSessions: UserSessionStore
   readonly log: Log
   readonly publishTraffic: PublishTraffic
+  readonly publishUsage: PublishUsage
   readonly #channel: Channel
   readonly #start: WorkerStart
   #wanted: WantedTraffic
@@ -36,6 +38,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     for (const change of start.directory) this.directory.apply(change)
     this.source = { watch: (kinds, follower) => this.#watch(kinds, follower) }
     this.publishTraffic = batch => channel.request('traffic', batch)
+    this.publishUsage = counted => channel.request('usage', counted)
     this.userSessions = {
       signedIn: signedIn => channel.request('signedIn', signedIn),
       active: (id, expiresAt) => channel.notify('sessionActive', { id, expiresAt }),

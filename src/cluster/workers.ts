@@ -16,6 +16,7 @@ import { LocalDirectory } from '#registry/local-directory.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
 import { Records } from '#registry/records/records.ts'
+import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
 import type { TrafficBatch } from '#telemetry/traffic-events.ts'
 import type { CodeClaim } from '#auth/sign-in/code-claims.ts'
 import type { SignedInUser } from '#auth/sign-in/user-session-store.ts'
@@ -182,9 +183,10 @@ class Workers {
 
   #methods(node: string) {
     const { directory } = this
-    const { userSessions, traffic } = this.#parts
+    const { userSessions, traffic, usage } = this.#parts
     return {
       traffic: async (batch: TrafficBatch) => traffic.publish(batch),
+      usage: async (counted: readonly SeriesUsage[]) => usage.add(counted),
       requestsSeen: async (batch: RequestBatch) => this.#watches.take(batch),
       signedIn: (signedIn: SignedInUser) => userSessions.signedIn(signedIn),
       sessionEnded: (id: string) => userSessions.ended(id),

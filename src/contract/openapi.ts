@@ -3,7 +3,7 @@ import type { Filter } from '#contract/kind.ts'
 import { MAX_FILTER_LENGTH } from '#contract/list-filter.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import type { TSchema } from '#contract/schema.ts'
-import { singletons } from '#contract/singletons.ts'
+import { singletons, type Singleton } from '#contract/singletons.ts'
 import { DROPPED, streams, type Stream } from '#contract/streams.ts'
 
 const errorSchema = {
@@ -152,9 +152,10 @@ function describe(operation: Operation): object {
 
 function describeAll(): object {
   const paths: Record<string, Record<string, object>> = {}
-  for (const [name, { path, summary, output }] of Object.entries(singletons)) {
+  for (const [name, { path, summary, output, filters }] of Object.entries<Singleton>(singletons)) {
     const responses = { 200: { description: 'Done.', content: json(output) }, ...refusals(always) }
-    paths[path] = { get: { operationId: name, summary, responses } }
+    const parameters = filters && filterParameters(filters)
+    paths[path] = { get: { operationId: name, summary, ...(parameters && { parameters }), responses } }
   }
   for (const [name, stream] of Object.entries(streams))
     paths[stream.path] = { get: describeStream(name, stream) }

@@ -1,12 +1,16 @@
 import { boolean, integer, line, mapOf, moment, nullable, object, type TSchema } from '#contract/schema.ts'
+import type { Filter } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { readSchema } from '#contract/shape-schema.ts'
+import { usage } from '#contract/usage.ts'
 
 /** A read-only resource that exists once. */
 export interface Singleton {
   readonly path: string
   readonly summary: string
   readonly output: TSchema
+  /** Parameters of its query. */
+  readonly filters?: Readonly<Record<string, Filter>>
 }
 
 const account = object({
@@ -32,4 +36,5 @@ export const singletons = {
     summary: 'The caller: account, user, and API key, which is null in a dashboard session.',
     output: object({ account, api_key: nullable(readSchema(apiKey.shape)), user: nullable(line()) }),
   },
+  usage,
 } as const satisfies Record<string, Singleton>

@@ -42,13 +42,13 @@ export interface ClientListeners {
 
 /** Makes the listeners for clients, which are not open yet. */
 export function makeClientListeners(
-  { log, info, traffic, directory, sharesPorts }: GatewayOptions,
+  { log, info, traffic, usage, directory, sharesPorts }: GatewayOptions,
   { records, router, certificates, metrics, requests, tracing, handshaken, closing, agents }: ListenerParts,
 ): ClientListeners {
   const challenges = new TlsChallenges(records)
   const admission = new Admission()
   const bytes = new ClientBytes()
-  const shared = { admission, bytes, closing, log, sharesPorts, traffic }
+  const shared = { admission, bytes, closing, log, sharesPorts, traffic, usage }
   metrics.bytes.in.from(() => bytes.received)
   metrics.bytes.out.from(() => bytes.sent)
   metrics.refusedConnections.from(() => admission.refused)

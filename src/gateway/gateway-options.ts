@@ -15,6 +15,7 @@ import type { Source } from '#registry/records/source.ts'
 import type { WriteLine } from '#telemetry/request-log/request-log.ts'
 import type { TracingOptions } from '#telemetry/tracing/tracing.ts'
 import type { TrafficEvents } from '#telemetry/traffic-events.ts'
+import type { UsageCounter } from '#telemetry/usage/usage-counter.ts'
 
 export const listenerNames = ['http', 'https', 'agent', 'ssh'] as const
 export type ListenerName = (typeof listenerNames)[number]
@@ -44,6 +45,8 @@ export interface GatewayOptions {
   readonly recentNames?: readonly string[]
   /** Receives requests and connections; unused when absent. */
   readonly traffic?: TrafficEvents
+  /** Counts requests and connections; unused when absent. */
+  readonly usage?: UsageCounter
   /** Where traces are sent; none are created when absent. */
   readonly tracing?: Pick<TracingOptions, 'setup' | 'egress'> | undefined
   /** Several processes share the ports. */

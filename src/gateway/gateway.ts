@@ -61,13 +61,14 @@ const ARRIVED_MS = 1000
 /** Starts the data plane of one process. If a step fails, what was opened is closed as in a stop. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using opened = new AsyncDisposableStack()
-  const { directory, log, limits, traffic, sharesPorts } = options
+  const { directory, log, limits, traffic, usage, sharesPorts } = options
   const bound: BoundAddresses = {}
   const info = infoOf(options, bound)
   const metrics = opened.use(new GatewayMetrics(info.version))
   const records = new Records(log)
   opened.defer(await records.follow(options.source))
   opened.defer(async () => traffic?.settle())
+  opened.defer(async () => usage?.settle())
   // The router is made below, and needed only once the listeners are open.
   const placesAt: PlacesAt = (scheme, host) => router.signInPlaces(scheme, host)
   const { modules, signIn } = makeModules(options, { info, records, placesAt })
@@ -94,7 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   )
   const defaultEnd = (): number => certificates.defaultEnd
   opened.defer(watchExpiry(metrics, { info, records, log, defaultEnd }))
-  const requests = new RequestLog({ metrics, log, traffic, ...options.requests })
+  const requests = new RequestLog({ metrics, log, traffic, usage, ...options.requests })
   const clients = makeClientListeners(options, {
     records,
     router,

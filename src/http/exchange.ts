@@ -4,6 +4,7 @@ import type { RequestHead, ResponseHead } from '#http/head.ts'
 import type { ClientCertificate } from '#http/client-certificate.ts'
 import type { UnsentPage } from '#http/pages/unsent-page.ts'
 import type { RequestContext } from '#http/request-context.ts'
+import type { TunnelRecord } from '#registry/directory.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 /** The client of a request, as the sockets report it. */
@@ -24,6 +25,8 @@ export interface HttpClientConnection {
   readonly tls?: { readonly version: string; readonly cipher: string }
   /** Set if mutual TLS requested one. */
   readonly certificate?: ClientCertificate
+  /** Called with the tunnel through which a connection without HTTP is forwarded. */
+  readonly onTunnel?: (tunnel: TunnelRecord) => void
 }
 
 /** The client of a connection, for any protocol. */

@@ -1,4 +1,5 @@
 import type { ClientConnection } from '#http/exchange.ts'
+import type { UsageSeries } from '#http/request-context.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { BindOptions } from '#tunnel/messages.ts'
 
@@ -14,6 +15,8 @@ export interface ModuleContext {
   readonly recordId?: string
   /** The options of the tunnel's agent, if the place is a tunnel. */
   readonly agent?: BindOptions
+  /** How its requests are counted. */
+  readonly usage?: UsageSeries
   /** Connects to the backend without HTTP and sends `first`. Absent if the backend supports only HTTP. */
   readonly dial?: (client: ClientConnection, first: Buffer) => Promise<ByteStream>
 }

@@ -4,6 +4,15 @@ import type { TunnelRecord } from '#registry/directory.ts'
 import type { Body } from '#http/body.ts'
 import type { UserIdentity } from '#http/identity.ts'
 
+/** What requests and connections are counted by. */
+export interface UsageSeries {
+  readonly by: 'endpoint' | 'credential'
+  /** The id of the edge, reservation or credential; the URL of a tunnel with its own address. */
+  readonly name: string
+  /** The user or bot whose usage it is; empty if all members share the endpoint. */
+  readonly owner: string
+}
+
 /** The route of a request; shared by all requests that take it. */
 export interface RouteInfo {
   /** The budget key of traffic records: the edge, the domain or address, or the tunnel. */
@@ -17,6 +26,8 @@ export interface RouteInfo {
   readonly match?: string | undefined
   /** Names of the modules, in order. */
   readonly modules: readonly string[]
+  /** How its requests are counted. */
+  readonly usage?: UsageSeries | undefined
 }
 
 export interface Compressed {
@@ -117,6 +128,8 @@ export interface UpstreamSection {
 export interface TelemetrySection {
   /** When the response head arrived. */
   respondedAt: number
+  /** Whether it failed at the gateway, the agent or the service; not for errors of the client. */
+  failed: boolean
   /** The response body; undefined before, and without one. */
   answer: Pick<Body, 'counted' | 'framing'> | undefined
   /** Its number in the request log, and the slot. */
@@ -160,6 +173,7 @@ export class RequestContext implements Readonly<Sections> {
   readonly contentEnded: number = 0
   readonly answer: Pick<Body, 'counted' | 'framing'> | undefined = undefined
   readonly upgraded: ConnectionSection['upgraded'] = undefined
+  readonly failed: boolean = false
   readonly logNumber: number = 0
   readonly logSlot: number = 0
   readonly onComplete: ((moment: number) => void) | undefined = undefined

@@ -8,7 +8,7 @@ import { fieldLines, type FieldLine } from '#reference/fields.ts'
 import { groupSpecs } from '#reference/groups.ts'
 import { titleOf } from '#contract/names.ts'
 import { dashboardCalls } from '#contract/dashboard.ts'
-import { singletons } from '#contract/singletons.ts'
+import { singletons, type Singleton } from '#contract/singletons.ts'
 
 export interface OperationLine {
   readonly method: HttpMethod
@@ -183,8 +183,9 @@ function build(): Reference {
     groups: groups.filter(group => group.collections.length > 0),
     modules: [...names].map(([module, id]) => moduleEntry(module, id)).toSorted(byId),
     singletons: [
-      ...Object.values(singletons).map(({ path, summary }): OperationLine => {
-        return { method: 'GET', path, summary, body: 'none', answer: '200' }
+      ...Object.values<Singleton>(singletons).map(({ path, summary, filters }): OperationLine => {
+        const query = filters ? `; query: ${Object.keys(filters).join(', ')}` : ''
+        return { method: 'GET', path, summary, body: `none${query}`, answer: '200' }
       }),
       ...Object.values(dashboardCalls).map(({ method, path, summary, status, ...call }): OperationLine => {
         return { method, path, summary, body: 'input' in call ? 'JSON' : 'none', answer: String(status) }

@@ -20,6 +20,7 @@ import type { InstallationAccount } from '#server/first-start.ts'
 import { dashboardOpenId } from '#server/dashboard-openid.ts'
 import { Maintenance } from '#server/maintenance.ts'
 import type { ServerMetrics } from '#server/metrics.ts'
+import type { UsageRecorder } from '#server/usage/usage-recorder.ts'
 import type { UserSessions } from '#server/user-sessions.ts'
 
 export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'now'> {
@@ -32,6 +33,7 @@ export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'no
   readonly gateway: GatewayHandle
   readonly events: EventsHandle
   readonly userSessions: UserSessions
+  readonly usage: UsageRecorder
   readonly metrics: ServerMetrics
   readonly ready: () => Promise<readonly Degraded[]>
   readonly sharesPorts: SharesPorts
@@ -87,6 +89,7 @@ function depsOf(options: ControlPlaneOptions): Deps {
     store,
     sealer,
     now,
+    refreshUsage: () => options.usage.refresh(),
     live: options.events.live(gateway.live),
     info: {
       accountId: account.id,

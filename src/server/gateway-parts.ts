@@ -15,7 +15,7 @@ export async function openParts(
     ...rest
   }: Pick<
     GatewayParts,
-    'settings' | 'version' | 'userSessions' | 'traffic' | 'uncaught' | 'sharesPorts' | 'log'
+    'settings' | 'version' | 'userSessions' | 'traffic' | 'usage' | 'uncaught' | 'sharesPorts' | 'log'
   >,
 ): Promise<GatewayParts & { readonly source: RecordSource }> {
   const source = new RecordSource({ store, sealer, log: rest.log })

@@ -2,6 +2,7 @@ import { inBackground } from '#base/background.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { pruneDeadLetters } from '#events/dead-letters.ts'
+import { cautiousClock, pruneUsage } from '#server/usage/prune-usage.ts'
 import type { UserSessions } from '#server/user-sessions.ts'
 import type { Store } from '#store/store.ts'
 
@@ -41,14 +42,19 @@ export async function prune({
   await store.prune({ changesUpTo, eventsBefore: daysAgo(undelivered) })
 }
 
-/** Limits the change log, the outbox and the sign-in sessions; returns how to stop. */
+/** Limits the change log, the outbox, the sign-in sessions and the usage; returns how to stop. */
 export function startPruning(pruned: Pruned): () => void {
   const background = {
     task: 'prune',
     log: pruned.log,
     failed: 'deleting expired rows failed',
   } as const
-  const timer = setInterval(() => void inBackground(background, () => prune(pruned)), HOUR_MS)
+  const usageTime = cautiousClock(pruned.now)
+  const pruneAll = async (): Promise<void> => {
+    await prune(pruned)
+    await pruneUsage(pruned.store.usage, usageTime())
+  }
+  const timer = setInterval(() => void inBackground(background, pruneAll), HOUR_MS)
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -21,6 +21,7 @@ import { openParts } from '#server/gateway-parts.ts'
 import { ServerMetrics } from '#server/metrics.ts'
 import { Readiness } from '#server/readiness.ts'
 import { Sharing } from '#server/sharing.ts'
+import { UsageRecorder } from '#server/usage/usage-recorder.ts'
 import { UserSessions } from '#server/user-sessions.ts'
 import type { StoreObserver } from '#store/measured-engine.ts'
 import { openStore } from '#store/open.ts'
@@ -116,11 +117,13 @@ export async function serve(
     openEvents({ ...common, accountId: account.id, isShared: sharing.isShared }),
     it => it.close(),
   )
+  const usage = opened.use(new UsageRecorder(common))
   const parts = await openParts(store, sealer, {
     settings,
     version: metadata.version,
     userSessions,
     traffic: events.traffic,
+    usage,
     uncaught: () => uncaughts.note(),
     sharesPorts,
     log,
@@ -133,7 +136,7 @@ export async function serve(
     it => it.drain(0),
   )
   const serving = { account, authority, source, gateway, events, userSessions, metrics, ready, sharesPorts }
-  const control = await openControlPlane({ ...common, ...serving })
+  const control = await openControlPlane({ ...common, ...serving, usage })
   let leave = async (): Promise<void> => undefined
   opened.defer(async () => {
     await Promise.all([control.close(), leave()])

@@ -15,6 +15,8 @@ const resource: Table = {
   key: ['id'],
 }
 
+const usageKey = ['resolution', 'start', 'dimension', 'owner', 'series']
+
 /** The tables of an installation, in an order that satisfies foreign keys. */
 const tables: readonly Table[] = [
   { name: 'meta', columns: ['key', 'value'], key: ['key'] },
@@ -23,6 +25,11 @@ const tables: readonly Table[] = [
   { name: 'claim', columns: ['namespace', 'value', 'owner'], key: ['namespace', 'value'] },
   { name: 'change', columns: ['revision', 'kind', 'id', 'op'], key: ['revision'] },
   { name: 'event', columns: ['sequence', 'id', 'type', 'at', 'body'], key: ['sequence'] },
+  {
+    name: 'usage',
+    columns: [...usageKey, 'requests', 'errors', 'bytes_in', 'bytes_out', 'latency'],
+    key: usageKey,
+  },
 ]
 
 const PAGE = 500

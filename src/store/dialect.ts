@@ -17,6 +17,8 @@ export interface Dialect {
   readonly lockCounter: string
   /** The first statement of a migration's transaction. */
   readonly lockSchema: string
+  /** The first statement of a transaction that adds usage. */
+  readonly lockUsage: string
   /** The larger of two numbers. */
   readonly countTables: string
 }
@@ -33,6 +35,7 @@ export const sqlite: Dialect = {
   // BEGIN IMMEDIATE holds the only write lock there is.
   lockCounter: 'SELECT revision, sequence FROM counter WHERE id = 1',
   lockSchema: 'SELECT 1',
+  lockUsage: 'SELECT 1',
   countTables: "SELECT count(*) AS count FROM sqlite_schema WHERE type = 'table' AND name IN ($1, $2)",
 }
 
@@ -51,6 +54,7 @@ export const postgres: Dialect = {
     FROM counter WHERE id = 1 FOR UPDATE`,
   // The number only has to differ from those of other programs in the same database.
   lockSchema: 'SELECT pg_advisory_xact_lock(7237089412)',
+  lockUsage: 'SELECT pg_advisory_xact_lock(7237089413)',
   countTables: `SELECT count(*) AS count FROM pg_tables
     WHERE schemaname = current_schema() AND tablename IN ($1, $2)`,
 }

@@ -61,6 +61,33 @@ export const migrations: readonly Migration[] = [
       'INSERT INTO counter (id, revision, sequence) VALUES (1, 0, 0)',
     ],
   },
+  {
+    version: 2,
+    statements: ({ nameType: name, integer, keyedTableEnd }) => [
+      // Times are seconds since 1970; `resolution` is the length of a period.
+      `CREATE TABLE usage (
+        resolution ${integer} NOT NULL,
+        start ${integer} NOT NULL,
+        dimension ${name} NOT NULL,
+        owner ${name} NOT NULL,
+        series ${name} NOT NULL,
+        requests ${integer} NOT NULL,
+        errors ${integer} NOT NULL,
+        bytes_in ${integer} NOT NULL,
+        bytes_out ${integer} NOT NULL,
+        latency TEXT NOT NULL,
+        PRIMARY KEY (resolution, start, dimension, owner, series)
+      ) ${keyedTableEnd}`,
+      'CREATE INDEX usage_series ON usage (resolution, dimension, owner, series, start)',
+      // The last addition of each writer, so that one whose outcome is unknown can be repeated.
+      `CREATE TABLE usage_writer (
+        writer ${name} PRIMARY KEY,
+        addition ${integer} NOT NULL,
+        at ${integer} NOT NULL
+      ) ${keyedTableEnd}`,
+      'CREATE INDEX usage_writer_at ON usage_writer (at)',
+    ],
+  },
 ]
 
 interface Applied {

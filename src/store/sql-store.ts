@@ -4,6 +4,8 @@ import { query, type Columns, type Engine, type Steps, type SqlValue } from '#st
 import { GroupCommit } from '#store/group-commit.ts'
 import { pageOfRows, statements, type Statements } from '#store/statements.ts'
 import { StoreError } from '#store/store-error.ts'
+import { SqlUsage } from '#store/sql-usage.ts'
+import type { UsageStore } from '#store/usage.ts'
 import type {
   RowChange,
   Claim,
@@ -30,6 +32,7 @@ function refuseNul(value: unknown): void {
 
 /** The store, for any engine. */
 export class SqlStore implements Store {
+  readonly usage: UsageStore
   readonly #engine: Engine
   readonly #sql: Statements
   readonly #group: GroupCommit
@@ -42,6 +45,7 @@ export class SqlStore implements Store {
     const sql = statements(engine.dialect)
     this.#engine = engine
     this.#sql = sql
+    this.usage = new SqlUsage(engine)
     this.#group = new GroupCommit(batches => this.#commitGroup(batches))
   }
 

@@ -1,3 +1,5 @@
+import type { UsageStore } from '#store/usage.ts'
+
 /** One stored resource. `body` is JSON text that the store never parses. */
 export interface Row {
   readonly id: string
@@ -122,6 +124,7 @@ export interface Store extends AsyncDisposable {
   claimMeta(key: string, value: string): Promise<string>
   /** Prunes changes up to a revision, and events older than a time (RFC 3339) and no later than `eventsUpTo`. */
   prune(limits: PruneLimits): Promise<void>
+  readonly usage: UsageStore
   /** Resolves when the database responds; rejects with the reason otherwise. */
   ping(): Promise<void>
   /** Resolves when a small write was durable; it changes nothing visible. */

@@ -107,7 +107,14 @@ export class World implements AsyncDisposable {
   }
 
   deps(store: Store): Deps {
-    return { store, sealer: this.#sealer, live: {} as Live, info: this.#info, now: Date.now }
+    return {
+      store,
+      sealer: this.#sealer,
+      live: {} as Live,
+      info: this.#info,
+      now: Date.now,
+      refreshUsage: async () => undefined,
+    }
   }
 
   source(store: Store = this.store): RecordSource {

@@ -52,6 +52,7 @@ async function start() {
     version: 'test',
     userSessions: new UserSessions({ store, sealer, log, now }),
     traffic: new TrafficBroker({ publish: () => undefined, accountId: 'ac_1' }),
+    usage: { add: () => undefined },
     uncaught: () => undefined,
     sharesPorts: () => false,
     log,

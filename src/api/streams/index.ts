@@ -1,7 +1,7 @@
 import type { ApiAdmission } from '#api/api-admission.ts'
 import type { Call } from '#api/call.ts'
 import type { HttpServer } from '#api/http-server.ts'
-import { checkFilter, readQuery } from '#api/paging.ts'
+import { readFilters } from '#api/paging.ts'
 import { ownerLimit, requireAccess } from '#api/records.ts'
 import { ChangeFeed } from '#api/streams/change-feed.ts'
 import { OpenStreams, type Feed } from '#api/streams/open-streams.ts'
@@ -10,7 +10,7 @@ import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { kindByName } from '#contract/kinds/index.ts'
 import { request } from '#contract/kinds/request.ts'
-import { streams, type changeKinds, type Stream } from '#contract/streams.ts'
+import { streams, type changeKinds } from '#contract/streams.ts'
 import type { RowChange, Store } from '#store/store.ts'
 
 export interface StreamsOptions {
@@ -65,16 +65,9 @@ export function addStreams(server: HttpServer, { store, log, admission }: Stream
   for (const name of ['requests', 'changes'] as const)
     server.on('GET', streams[name].path, async httpCall => {
       const call = await admission.admit(httpCall)
-      const filters = readFilters(streams[name], httpCall.request.url ?? '')
+      const filters = readFilters(streams[name].filters, httpCall.request.url ?? '')
       await open.serve(httpCall, call, await feeds[name](call, filters))
     })
-}
-
-function readFilters({ filters }: Stream, url: string): Filters {
-  const start = url.indexOf('?')
-  const given = readQuery(start < 0 ? '' : url.slice(start + 1), Object.keys(filters), new Map())
-  for (const [name, value] of given) checkFilter(name, value, filters[name])
-  return Object.fromEntries(given)
 }
 
 /** Members see changes of what they may read; of kinds that belong to one owner, only their own that still exist. */

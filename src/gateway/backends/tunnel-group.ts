@@ -31,9 +31,10 @@ export const tunnelGroupBackend: BuildBackend = (row, parts) => {
       exchange.context.upstream.backendId = row.id
       return answer(exchange)
     },
-    dial: dialBalanced(balancer, (tunnel, client, first) =>
-      dialer.dial(tunnel, { ...header, Id: tunnel.id, ClientAddr: clientAddress(client) }, first),
-    ),
+    dial: dialBalanced(balancer, (tunnel, client, first) => {
+      client.onTunnel?.(tunnel)
+      return dialer.dial(tunnel, { ...header, Id: tunnel.id, ClientAddr: clientAddress(client) }, first)
+    }),
     close: () => members.close(),
   }
 }

@@ -6,6 +6,7 @@ import type { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import type { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { plainAddress } from '#base/addresses.ts'
 import type { TrafficEvents } from '#telemetry/traffic-events.ts'
+import type { UsageCounter } from '#telemetry/usage/usage-counter.ts'
 
 export interface ListenAddress {
   readonly host: string
@@ -25,6 +26,7 @@ export interface ListenerOptions {
   readonly closing?: ClosingSockets
   /** Notified of closed connections. */
   readonly traffic?: TrafficEvents | undefined
+  readonly usage?: UsageCounter | undefined
 }
 
 export interface AcceptorOptions extends ListenerOptions {

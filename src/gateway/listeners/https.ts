@@ -128,7 +128,7 @@ export class HttpsListener {
     const { hello, bytes: peeked } = read
     const connection = clientConnectionOf(socket, hello.serverName, since)
     if (connection === undefined) return void socket.destroy()
-    const { log, traffic } = this.#options
+    const { log, traffic, usage } = this.#options
     const ja4 = traffic?.wantsFingerprints === true ? ja4Of(peeked) : undefined
     const client: HttpClientConnection = { ...connection, scheme: 'https', ...(ja4 !== undefined && { ja4 }) }
     const isChallenge = isTlsChallenge(hello)
@@ -139,7 +139,7 @@ export class HttpsListener {
     if (route.kind === 'passthrough') {
       this.#handshakes.leave(socket)
       this.#countStream(socket)
-      return forward(socket, client, route.upstream, { log, peeked, traffic })
+      return forward(socket, client, route.upstream, { log, peeked, traffic, usage })
     }
     if (isChallenge) return this.#closing.writeAndClose(socket, NO_APPLICATION_PROTOCOL)
     const { agents } = this.#options
@@ -153,7 +153,7 @@ export class HttpsListener {
     const proof = route.config?.clients && proofOf(secured, route.config.clients)
     const isRevoked = (): boolean => this.#isRevoked(hello, client, proof)
     this.#revocations.add(secured, { isRevoked, cut: () => secured.destroy() })
-    return forward(secured, client, route.upstream, { log, traffic })
+    return forward(secured, client, route.upstream, { log, traffic, usage })
   }
 
   /** Whether the current endpoint of the name requires a certificate that the client has not proved. */

@@ -2,7 +2,9 @@ import type { Socket } from 'node:net'
 import type { Log } from '#base/log.ts'
 import type { ClientConnection } from '#http/exchange.ts'
 import { encodeProxyProtocol } from '#gateway/backends/proxy-protocol.ts'
+import type { UsageSeries } from '#http/request-context.ts'
 import type { TrafficEvents } from '#telemetry/traffic-events.ts'
+import type { UsageCounter } from '#telemetry/usage/usage-counter.ts'
 import { cut, splice, type SpliceEnd } from '#tunnel/splice.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
@@ -12,6 +14,8 @@ export interface L4Upstream {
   dial(client: ClientConnection, first: Buffer): Promise<ByteStream>
   /** Version of the PROXY header; 0 or undefined for none. */
   readonly proxyProtocol?: number
+  /** How its connections are counted. */
+  readonly usage?: UsageSeries | undefined
   /** Decides about a client by the IP policies, as `dial` does; undefined without policies. */
   decide?(ip: string): 'allow' | 'block' | undefined
   /** The connection has closed, or was never opened. */
@@ -23,6 +27,8 @@ export interface L4ForwardOptions {
   readonly peeked?: Buffer
   /** Notified of closed connections. */
   readonly traffic?: TrafficEvents | undefined
+  /** Counts closed connections. */
+  readonly usage?: UsageCounter | undefined
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -33,12 +39,15 @@ export async function forward(
   socket: Socket,
   client: ClientConnection,
   upstream: L4Upstream,
-  { log, peeked = EMPTY, traffic }: L4ForwardOptions,
+  { log, peeked = EMPTY, traffic, usage }: L4ForwardOptions,
 ): Promise<void> {
   const begun = performance.now()
   let decision: ReturnType<NonNullable<L4Upstream['decide']>>
-  const ended = (end: SpliceEnd): void => {
+  let endpoint: UsageSeries | undefined
+  let credential: UsageSeries | undefined
+  const ended = (end: SpliceEnd, failed = false): void => {
     const { received, sent } = end
+    usage?.connection([endpoint, credential], { failed, bytesIn: received, bytesOut: sent })
     traffic?.connection({ client, begun, ended: performance.now(), received, sent, decision })
     try {
       upstream.ended?.(client, end)
@@ -50,14 +59,23 @@ export async function forward(
   const timer = setTimeout(() => cut(socket), DIAL_MS)
   socket.once('close', () => clearTimeout(timer))
   try {
-    // The policies may have changed when the connection ends.
+    // The endpoint and its policies may have changed when the connection ends.
+    endpoint = upstream.usage
     decision = traffic?.wantsConnections === true ? upstream.decide?.(client.ip) : undefined
-    const stream = await upstream.dial(client, Buffer.concat([preface(client, upstream), peeked]))
+    const onTunnel: ClientConnection['onTunnel'] = tunnel => {
+      credential = usage?.credentialOf(tunnel)
+    }
+    const stream = await upstream.dial(
+      { ...client, onTunnel },
+      Buffer.concat([preface(client, upstream), peeked]),
+    )
     splice(socket, stream, { alreadySent: peeked.length, ended })
   } catch (error) {
     log.debug({ error, ip: client.ip }, 'forwarding a connection failed')
     cut(socket)
-    ended({ received: 0, sent: 0, error: error instanceof Error ? error : new Error(String(error)) })
+    // A client that is not allowed is no failure of the endpoint.
+    const failed = upstream.decide?.(client.ip) !== 'block'
+    ended({ received: 0, sent: 0, error: error instanceof Error ? error : new Error(String(error)) }, failed)
   } finally {
     clearTimeout(timer)
   }

@@ -71,6 +71,7 @@ export class Compiler {
         routeId,
         match: moduleContext.match,
         modules: names,
+        usage: moduleContext.usage,
       }
       const last = backend?.answer ?? offline
       return {

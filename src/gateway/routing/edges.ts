@@ -11,6 +11,7 @@ import { normalized } from '#gateway/routing/paths.ts'
 import { isNormalizing, type RouteRow, Routes } from '#gateway/routing/routes.ts'
 import { chosenRoute, SignInRoutes } from '#gateway/routing/sign-in-routes.ts'
 import { tlsConfigOf, tlsModulesOf } from '#gateway/routing/tls-config.ts'
+import { usageAt } from '#gateway/routing/usage.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
@@ -134,7 +135,7 @@ export class Edges {
     return this.#endpoints.get(route.id, uses => {
       uses(edge.id)
       const { compiler } = this.#options
-      const place = { id: route.id, edgeId: edge.id, match: textOf(route, 'match') }
+      const place = { id: route.id, edgeId: edge.id, match: textOf(route, 'match'), usage: usageAt(edge) }
       return compiler.endpoint({ rows: [edge, route] }, place, () =>
         compiler.backend(route, { edge: 'https' }, uses),
       )
@@ -156,7 +157,7 @@ export class Edges {
     const backend = compiler.backend(edge, { edge: proto, passthrough: proto === 'tls' && !ends }, uses)
     const dial = backend?.dial
     if (backend === undefined || dial === undefined) return refused
-    const upstream = filtered({ dial }, allows)
+    const upstream = filtered({ dial, usage: usageAt(edge) }, allows)
     const close = (): void => backend.close()
     if (config) return { route: { kind: 'terminated', upstream, config }, close }
     return { route: { kind: 'passthrough', upstream }, close }

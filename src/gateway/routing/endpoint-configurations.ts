@@ -9,6 +9,7 @@ import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
 import type { CompiledEndpoint, Compiler, DependsOn } from '#gateway/routing/compiler.ts'
 import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
 import { tlsConfigOf } from '#gateway/routing/tls-config.ts'
+import { usageAt } from '#gateway/routing/usage.ts'
 import { filtered } from '#gateway/routing/upstreams.ts'
 import type { Records } from '#registry/records/records.ts'
 import { reservedAddr } from '#contract/kinds/reserved-addr.ts'
@@ -123,7 +124,7 @@ export class EndpointConfigurations {
       if (configuration) uses(configuration.id)
       const { compiler } = this.#options
       const rows = configuration ? [configuration] : []
-      return compiler.endpoint({ rows }, { id: domain.id }, () =>
+      return compiler.endpoint({ rows }, { id: domain.id, usage: usageAt(domain) }, () =>
         configuration ? compiler.backend(configuration, { edge: 'https' }, uses) : undefined,
       )
     }).answer
@@ -161,7 +162,7 @@ export class EndpointConfigurations {
       const backend = compiler.backend(configuration, { edge: 'tcp' }, uses)
       const dial = backend?.dial
       return {
-        upstream: dial && filtered({ dial }, allows),
+        upstream: dial && filtered({ dial, usage: usageAt(addr) }, allows),
         close: () => backend?.close(),
       }
     }).upstream

@@ -172,6 +172,7 @@ export class Router {
     const upstream = edge ? this.#edges.tcp(edge) : tunnel ? this.#tunnels.tcp(tunnel) : configured
     return {
       ...(upstream?.proxyProtocol !== undefined && { proxyProtocol: upstream.proxyProtocol }),
+      usage: upstream?.usage,
       decide: ip => (this.#isRefused(ip) ? 'block' : upstream?.decide?.(ip)),
       dial: async (client, first) => {
         if (upstream === undefined || !this.#mayVisit(client.ip, `port ${port}`))

@@ -101,6 +101,9 @@ export class TcpPortReconciler {
           return upstream.dial(client, first)
         },
         decide: ip => router.tcp(port)?.decide?.(ip),
+        get usage() {
+          return router.tcp(port)?.usage
+        },
         get proxyProtocol() {
           return router.tcp(port)?.proxyProtocol ?? 0
         },

@@ -15,6 +15,7 @@ import type { TunnelIndex } from '#registry/tunnel-index.ts'
 import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
 import { tlsConfigOf } from '#gateway/routing/tls-config.ts'
 import { terminationIdentity } from '#tls/tls-termination.ts'
+import { usageThrough } from '#gateway/routing/usage.ts'
 import { filtered, tunnelUpstream } from '#gateway/routing/upstreams.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { TlsConfig } from '#tls/contexts.ts'
@@ -81,7 +82,7 @@ export class Tunnels {
       const configuration = configurationOf(tunnel, this.#options.records, uses)
       const sources = { rows: configuration ? [configuration] : [], agent: tunnel.options }
       const upstream = this.#upstream(tunnel)
-      return compiler.endpoint(sources, { id: baseId(tunnel.id) }, () => {
+      return compiler.endpoint(sources, { id: baseId(tunnel.id), usage: usageThrough(tunnel) }, () => {
         const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, dialer)
         const dial = (client: ClientConnection, first: Buffer) => upstream.dial(client, first)
         return { answer: throughTunnel(tunnel, backend), dial, close: () => backend.close() }

@@ -2,6 +2,7 @@ import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { clientAddress } from '#base/client-network.ts'
+import { usageThrough } from '#gateway/routing/usage.ts'
 import { connectionFilter, allowAll } from '#gateway/modules/index.ts'
 
 /** Connects only allowed clients. */
@@ -24,7 +25,11 @@ export function tunnelUpstream(tunnel: TunnelRecord, dialer: Pick<AgentDialer, '
   const PassthroughTLS = Proto === 'tls' && options.TLSTermination === null
   const dial: L4Upstream['dial'] = (client, first) => {
     const header = { Id: id, ClientAddr: clientAddress(client), Proto, EdgeType: '0', PassthroughTLS }
+    client.onTunnel?.(tunnel)
     return dialer.dial(tunnel, header, first)
   }
-  return filtered({ proxyProtocol: options.ProxyProto, dial }, connectionFilter(options))
+  return filtered(
+    { proxyProtocol: options.ProxyProto, dial, usage: usageThrough(tunnel) },
+    connectionFilter(options),
+  )
 }

@@ -16,6 +16,12 @@ const others: Readonly<Partial<Record<ErrorName, Party>>> = {
   circuit_open: 'upstream',
 }
 
+/** Whether it failed, and not because of the client. */
+export function isFailure(status: number, refusal: ErrorName | undefined): boolean {
+  const party = responsibleParty(status, refusal)
+  return party !== undefined && party !== 'visitor'
+}
+
 /** The responsible party of an error; undefined when nothing failed. */
 export function responsibleParty(status: number, refusal: ErrorName | undefined): Party | undefined {
   if (status < 400) return undefined

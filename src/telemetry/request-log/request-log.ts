@@ -3,10 +3,12 @@ import type { Observer } from '#http/exchange.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
 import type { RequestPage, RequestWatcher } from '#registry/live.ts'
+import { isFailure } from '#telemetry/request-log/blame.ts'
 import { requestFilter } from '#telemetry/request-log/request-filter.ts'
 import { RequestRing, type KeptRequest } from '#telemetry/request-log/ring.ts'
 import { shownRequest } from '#telemetry/request-log/shown.ts'
 import type { TrafficEvents } from '#telemetry/traffic-events.ts'
+import type { UsageCounter } from '#telemetry/usage/usage-counter.ts'
 
 type ResourceBody = Record<string, unknown>
 
@@ -22,6 +24,8 @@ export interface RequestLogOptions {
   readonly write: WriteLine | undefined
   /** Also notified of requests; unused when absent. */
   readonly traffic?: TrafficEvents | undefined
+  /** Counts requests; unused when absent. */
+  readonly usage?: UsageCounter | undefined
 }
 
 interface Watching {
@@ -44,6 +48,7 @@ export class RequestLog implements Observer {
 
   readonly replied: Observer['replied'] = (client, head, reply, context) => {
     context.telemetry.respondedAt = performance.now()
+    context.telemetry.failed = isFailure(reply.head.status, reply.refusal)
     const { metrics } = this.#options
     metrics.answered(context.route?.endpoint ?? 'none', client.scheme, reply.head.status)
     if (reply.refusal !== undefined) metrics.rejected(reply.refusal)
@@ -65,6 +70,7 @@ export class RequestLog implements Observer {
     if (context.respondedAt !== 0 && context.upgraded === undefined)
       this.#options.metrics.requestDuration.observe((now - context.begun) / 1000)
     this.#ring.end(context, whole, now)
+    this.#options.usage?.request(context, now)
     context.onComplete?.(now)
     const { write } = this.#options
     if (write === undefined && this.#watching.size === 0) return

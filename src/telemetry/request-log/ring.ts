@@ -1,6 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
 import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
+import { bytesReceived, bytesSent } from '#telemetry/transferred.ts'
 import type { RequestContext, RouteInfo } from '#http/request-context.ts'
 
 /** One stored request. */
@@ -120,13 +121,13 @@ export class RequestRing {
   }
 
   end(context: RequestContext, whole: boolean, now: number): void {
-    const { logSlot: slot, begun, content, answer, upgraded } = context
+    const { logSlot: slot, begun } = context
     if (!this.#has(context)) return
     this.#floats[slot * (SLOT_BYTES / 4) + endedAt] = now - begun
     this.#bytes[slot * SLOT_BYTES + wholeAt] = whole ? 1 : 0
     const from = slot * (SLOT_BYTES / 8)
-    this.#doubles[from + receivedAt] = upgraded?.received ?? content?.counted ?? 0
-    this.#doubles[from + sentAt] = upgraded?.sent ?? sizeOf(answer)
+    this.#doubles[from + receivedAt] = bytesReceived(context)
+    this.#doubles[from + sentAt] = bytesSent(context)
   }
 
   find(id: string): KeptRequest | undefined {
@@ -272,12 +273,6 @@ export class RequestRing {
       whole: bytes[at + wholeAt] === 1,
     }
   }
-}
-
-/** Bytes transferred; a body in memory is sent as a whole. */
-function sizeOf(body: RequestContext['answer']): number {
-  if (body === undefined) return 0
-  return body.counted ?? (body.framing.kind === 'length' ? body.framing.length : 0)
 }
 
 const cut = (text: string, limit: number): string => (text.length > limit ? text.slice(0, limit) : text)

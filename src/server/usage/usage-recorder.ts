@@ -1,0 +1,76 @@
+import { inBackground } from '#base/background.ts'
+import { newId } from '#base/ids.ts'
+import type { Log } from '#base/log.ts'
+import { PendingUsage } from '#server/usage/pending-usage.ts'
+import type { UsageAddition, UsageStore } from '#store/usage.ts'
+import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
+
+export interface UsageRecorderOptions {
+  readonly store: { readonly usage: UsageStore }
+  readonly log: Log
+  readonly now: () => number
+}
+
+/** With the second in which gateways gather counts, a killed server loses at most those of ten seconds. */
+const FLUSH_MS = 9000
+/** Readers cause a flush at most this often. */
+const READ_FLUSH_MS = 1000
+
+/** Collects the usage that gateways report, and adds it to the store in the background. */
+export class UsageRecorder implements AsyncDisposable {
+  readonly #options: UsageRecorderOptions
+  readonly #pending = new PendingUsage()
+  readonly #writer = newId('uw')
+  readonly #timer: NodeJS.Timeout
+  #number = 0
+  /** Not known to be stored: it is repeated, with its number, before any other. */
+  #unsettled: UsageAddition | undefined
+  #flushing: Promise<void> | undefined
+  #flushedAt = -Infinity
+
+  constructor(options: UsageRecorderOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.#flushInBackground(), FLUSH_MS)
+    this.#timer.unref()
+  }
+
+  add(usage: readonly SeriesUsage[]): void {
+    this.#pending.add(usage, Math.floor(this.#options.now() / 1000))
+  }
+
+  /** Stores what was reported, so that readers see it; a failure is logged, and what was stored before can be read. */
+  async refresh(): Promise<void> {
+    if (performance.now() - this.#flushedAt >= READ_FLUSH_MS) await this.#flushInBackground()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#flushing
+    await this.#flushInBackground()
+  }
+
+  /** One flush at a time. Never rejects. */
+  #flushInBackground(): Promise<void> {
+    const failed = 'usage cannot be stored; it is kept in memory'
+    this.#flushing ??= inBackground({ task: 'usage', log: this.#options.log, failed }, () =>
+      this.#flush(),
+    ).finally(() => (this.#flushing = undefined))
+    return this.#flushing
+  }
+
+  /** A transaction for each period, so that none takes long. */
+  async #flush(): Promise<void> {
+    this.#flushedAt = performance.now()
+    for (;;) {
+      this.#unsettled ??= this.#next()
+      if (this.#unsettled === undefined) return
+      await this.#options.store.usage.add(this.#unsettled)
+      this.#unsettled = undefined
+    }
+  }
+
+  #next(): UsageAddition | undefined {
+    const period = this.#pending.take()
+    return period && { ...period, writer: this.#writer, number: ++this.#number }
+  }
+}

@@ -1,0 +1,129 @@
+import { inBackground } from '#base/background.ts'
+import { LatencyHistogram } from '#base/latency-histogram.ts'
+import type { Log } from '#base/log.ts'
+import { OTHER_SERIES } from '#contract/usage.ts'
+import type { RequestContext, UsageSeries } from '#http/request-context.ts'
+import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
+import { bytesReceived, bytesSent } from '#telemetry/transferred.ts'
+import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
+
+export type PublishUsage = (usage: readonly SeriesUsage[]) => Promise<void> | void
+
+export interface UsageCounterOptions {
+  readonly publish: PublishUsage
+  /** The connected agents, for their credentials. */
+  readonly sessions: ReadonlyMap<string, Pick<SessionRecord, 'credentialId'>>
+  readonly log: Log
+}
+
+/** One request or connection that has ended. */
+interface Ended {
+  readonly failed: boolean
+  readonly bytesIn: number
+  readonly bytesOut: number
+  /** Undefined for connections without HTTP, which have no response. */
+  readonly ms: number | undefined
+}
+
+interface Counts {
+  requests: number
+  errors: number
+  bytesIn: number
+  bytesOut: number
+  readonly latency: LatencyHistogram
+}
+
+const PUBLISH_MS = 1000
+/** Series between two publications; beyond it the counts of further ones are aggregated. */
+const MAX_SERIES = 4000
+
+const others: Readonly<Record<UsageSeries['by'], UsageSeries>> = {
+  endpoint: { by: 'endpoint', name: OTHER_SERIES, owner: OTHER_SERIES },
+  credential: { by: 'credential', name: OTHER_SERIES, owner: OTHER_SERIES },
+}
+
+/** Counts requests and connections of this process by endpoint and credential, and publishes the counts every second. */
+export class UsageCounter {
+  readonly #options: UsageCounterOptions
+  /** By identity, which is faster than a text; equal series are added where they are stored. */
+  #counts = new Map<UsageSeries, Counts>()
+  /** Kept with the tunnel: its session may end before its last request. */
+  readonly #credentials = new WeakMap<TunnelRecord, UsageSeries>()
+  #isScheduled = false
+
+  constructor(options: UsageCounterOptions) {
+    this.#options = options
+  }
+
+  /** A request whose response was sent, or whose client has disconnected. */
+  request(context: RequestContext, now: number): void {
+    const { route, tunnel, upgraded, respondedAt, begun, failed } = context
+    if (respondedAt === 0 || route?.usage === undefined) return
+    const ended = {
+      failed,
+      bytesIn: bytesReceived(context),
+      bytesOut: bytesSent(context),
+      ms: upgraded === undefined ? now - begun : respondedAt - begun,
+    }
+    this.#add(route.usage, ended)
+    this.#add(tunnel && this.credentialOf(tunnel), ended)
+  }
+
+  /** A connection without HTTP that has ended; it is counted in each of the series. */
+  connection(
+    series: readonly (UsageSeries | undefined)[],
+    { failed, bytesIn, bytesOut }: Omit<Ended, 'ms'>,
+  ): void {
+    for (const each of series) this.#add(each, { failed, bytesIn, bytesOut, ms: undefined })
+  }
+
+  /** The series of the credential of a tunnel; undefined if the agent has disconnected before the first call. */
+  credentialOf(tunnel: TunnelRecord): UsageSeries | undefined {
+    const known = this.#credentials.get(tunnel)
+    if (known !== undefined) return known
+    const name = this.#options.sessions.get(tunnel.sessionId)?.credentialId
+    if (name === undefined) return undefined
+    const series: UsageSeries = { by: 'credential', name, owner: tunnel.ownerId }
+    this.#credentials.set(tunnel, series)
+    return series
+  }
+
+  #add(series: UsageSeries | undefined, { failed, bytesIn, bytesOut, ms }: Ended): void {
+    if (series === undefined) return
+    if (!this.#isScheduled) this.#publishLater()
+    const counts = this.#countsOf(series)
+    counts.requests++
+    if (failed) counts.errors++
+    counts.bytesIn += bytesIn
+    counts.bytesOut += bytesOut
+    if (ms !== undefined) counts.latency.add(ms)
+  }
+
+  #countsOf(series: UsageSeries): Counts {
+    const known = this.#counts.get(series)
+    if (known !== undefined) return known
+    if (this.#counts.size >= MAX_SERIES && series !== others[series.by])
+      return this.#countsOf(others[series.by])
+    const made = { requests: 0, errors: 0, bytesIn: 0, bytesOut: 0, latency: new LatencyHistogram() }
+    this.#counts.set(series, made)
+    return made
+  }
+
+  #publishLater(): void {
+    this.#isScheduled = true
+    const publish = (): void => {
+      this.#isScheduled = false
+      void inBackground({ task: 'usage', log: this.#options.log }, () => this.settle())
+    }
+    setTimeout(publish, PUBLISH_MS).unref()
+  }
+
+  /** Publishes what was counted, without waiting for more; also for the shutdown. */
+  async settle(): Promise<void> {
+    const usage = Array.from(this.#counts, ([series, { latency, ...counts }]): SeriesUsage => {
+      return { ...series, ...counts, latency: latency.encode() }
+    })
+    this.#counts = new Map()
+    if (usage.length > 0) await this.#options.publish(usage)
+  }
+}
