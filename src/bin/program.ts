@@ -6,13 +6,14 @@ import { failureOf } from '#cli/failure.ts'
 import { adoptHostedVariables, HOSTED_VERSION, hostedError, isHostedName } from '#cli/invoked-as.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
-/** The program with the given commands, `adit api`, `adit requests`, `adit dashboard` and `adit completion`. */
+/** The program with the given commands and those that call the API. */
 export async function programOf(commands: readonly Command[]): Promise<Command> {
   const program = base(commands)
   const { apiCommand } = await import('#cli/api-command.ts')
   const { requestsCommand } = await import('#cli/requests/command.ts')
   const { dashboardCommand } = await import('#cli/dashboard.ts')
-  for (const command of [apiCommand(), requestsCommand(), dashboardCommand()])
+  const { usageCommand } = await import('#cli/usage/command.ts')
+  for (const command of [apiCommand(), requestsCommand(), usageCommand(), dashboardCommand()])
     program.addCommand(inheritExit(command))
   return program
 }

@@ -33,7 +33,7 @@ const idOf = (value: unknown): string[] => {
 }
 
 /** A terminal of unknown size reports 0. */
-const roomOn = (stream: NodeJS.WriteStream): number => (stream.isTTY && stream.columns) || Infinity
+export const roomOn = (stream: NodeJS.WriteStream): number => (stream.isTTY && stream.columns) || Infinity
 
 /** The text for standard output: for people on a terminal, for programs elsewhere. */
 export function outputOf(value: unknown, columns: readonly string[], options: OutputOptions): string {
