@@ -33,16 +33,19 @@ export function withPath(exchange: Exchange, path: string): Exchange {
 
 /** A copy of a reply with other fields. */
 export function withFields(reply: Reply, fields: Fields): Reply {
-  const { head, body, upgraded, page, refusal } = reply
+  const { head, body, upgraded, page, refusal, failure } = reply
   const { status, reason, framing, announcedLength } = head
   const changed = { status, reason, framing, fields }
   const sent = announcedLength === undefined ? changed : { ...changed, announcedLength }
-  if (upgraded === undefined && page === undefined && refusal === undefined) return { head: sent, body }
+  const isPlain =
+    upgraded === undefined && page === undefined && refusal === undefined && failure === undefined
+  if (isPlain) return { head: sent, body }
   return {
     head: sent,
     body,
     ...(upgraded && { upgraded }),
     ...(page && { page }),
     ...(refusal && { refusal }),
+    ...(failure && { failure }),
   }
 }

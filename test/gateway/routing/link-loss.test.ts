@@ -142,6 +142,21 @@ suite('a request to an edge whose last tunnel was lost', () => {
     assert.equal((await visiting).status, 200)
   })
 
+  test('waits although its route changes the fields of responses', async () => {
+    await using plan = await started()
+    const response_headers = { enabled: true, add: { 'x-edge': 'shop' }, remove: [] }
+    const fields = { ...to(group(plan.source, { app: 'a' })), response_headers }
+    route(plan.source, httpsEdge(plan.source, ['shop.example']), '/', fields)
+    const agent = await plan.agent()
+    await agent.label({ app: 'a' })
+    assert.equal((await visit(plan.router, 'shop.example/')).status, 200)
+    await drop(plan, agent)
+    const visiting = visit(plan.router, 'shop.example/')
+    const back = await plan.agent()
+    await back.label({ app: 'a' })
+    assert.equal((await visiting).status, 200)
+  })
+
   test('does not wait for one of another group', async () => {
     await using plan = await started()
     edge(plan)
