@@ -52,6 +52,18 @@ export async function signIn(credentials: Credentials): Promise<void> {
   hasExpired.value = false
 }
 
+/** Sets the password of an invited user. */
+export async function acceptInvitation(token: string, password: string): Promise<void> {
+  session.value = (await post('/dashboard/invitation', { token, password })) as BrowserSession
+  hasExpired.value = false
+}
+
+/** Whether users of an OpenID provider can sign in. */
+export async function hasOpenId(): Promise<boolean> {
+  const response = await fetch('/dashboard/methods', { headers: { accept: 'application/json' } })
+  return response.ok && ((await response.json()) as { openid: boolean }).openid
+}
+
 export async function signOut(where: 'here' | 'everywhere'): Promise<void> {
   await post(dashboardCalls[where === 'here' ? 'logout' : 'logout_everywhere'].path, {})
   hasExpired.value = false

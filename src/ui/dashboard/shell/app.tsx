@@ -2,11 +2,14 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { isReachable } from '#ui/dashboard/api.ts'
 import { loadSession, session } from '#ui/dashboard/session.ts'
+import { place } from '#ui/dashboard/router.ts'
+import { Invitation } from '#ui/dashboard/shell/invitation.tsx'
 import { Navigation } from '#ui/dashboard/shell/navigation.tsx'
 import { Page } from '#ui/dashboard/shell/page.tsx'
 import { ErrorBox, Toasts } from '#ui/dashboard/shell/parts.tsx'
 import { SearchButton } from '#ui/dashboard/shell/search.tsx'
-import { hasLinkToken, SignIn } from '#ui/dashboard/shell/sign-in.tsx'
+import { hasLinkToken } from '#ui/dashboard/shell/link-token.ts'
+import { SignIn } from '#ui/dashboard/shell/sign-in.tsx'
 import { UserMenu } from '#ui/dashboard/shell/user-menu.tsx'
 
 const RETRY_MS = 2000
@@ -32,6 +35,7 @@ export function App(): JSX.Element {
   }, [])
   if (session.value === undefined)
     return <main class="sign-in">{error ? <ErrorBox error={error} /> : <p class="hint">Loading …</p>}</main>
+  if (place.value.path[0] === 'invitation') return <Invitation />
   if (session.value === null) return <SignIn />
   return (
     <div class="frame">

@@ -1,28 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { dashboardCalls } from '#contract/dashboard.ts'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
 import { go, place } from '#ui/dashboard/router.ts'
-import { hasExpired, signIn, type Credentials } from '#ui/dashboard/session.ts'
-
-const linkToken = (): string | null => new URLSearchParams(location.hash.slice(1)).get('token')
-
-/** Whether the address is a one-time link. */
-export const hasLinkToken = (): boolean => linkToken() !== null
-
-/** The token of a one-time link. It is in the fragment, which browsers do not send, and is removed from the history. */
-function takeToken(): string | undefined {
-  const token = linkToken()
-  if (token !== null) history.replaceState(null, '', location.pathname + location.search)
-  return token ?? undefined
-}
-
-/** Whether the server of this release accepts passwords. */
-const HAS_PASSWORDS = 'email' in dashboardCalls.login.input.properties
+import { hasExpired, hasOpenId, signIn, type Credentials } from '#ui/dashboard/session.ts'
+import { takeToken } from '#ui/dashboard/shell/link-token.ts'
 
 export function SignIn(): JSX.Element {
   const [error, setError] = useState<Error>()
   const [isBusy, setIsBusy] = useState(false)
+  const [isOpenId, setIsOpenId] = useState(false)
   const attempt = async (credentials: Credentials): Promise<void> => {
     setIsBusy(true)
     setError(undefined)
@@ -38,6 +24,8 @@ export function SignIn(): JSX.Element {
     document.title = 'Sign in · Adit'
     const token = takeToken()
     if (token !== undefined) void attempt({ token })
+    // Without a response there is only one way less to sign in.
+    hasOpenId().then(setIsOpenId, () => undefined)
   }, [])
   return (
     <main class="sign-in">
@@ -45,7 +33,13 @@ export function SignIn(): JSX.Element {
         <span class="brand">Adit</span>
       </h1>
       {hasExpired.value && <p role="status">Your session has ended. Sign in to continue on this page.</p>}
-      {HAS_PASSWORDS && <PasswordForm isBusy={isBusy} attempt={attempt} />}
+      <PasswordForm isBusy={isBusy} attempt={attempt} />
+      {isOpenId && (
+        // The target makes the browser load it, since it is not a page of the dashboard.
+        <a href="/dashboard/oidc" target="_self">
+          Sign in with your organisation
+        </a>
+      )}
       {error && <ErrorBox error={error} />}
       <p class="hint">
         To sign in, run <code>adit dashboard</code> with an admin API key. It prints a link that signs in

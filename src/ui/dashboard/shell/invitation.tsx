@@ -1,0 +1,59 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
+import { go } from '#ui/dashboard/router.ts'
+import { acceptInvitation } from '#ui/dashboard/session.ts'
+import { takeToken } from '#ui/dashboard/shell/link-token.ts'
+
+/** Where an invited user sets a password. */
+export function Invitation(): JSX.Element {
+  const [token, setToken] = useState('')
+  const [password, setPassword] = useState('')
+  const [error, setError] = useState<Error>()
+  const [isBusy, setIsBusy] = useState(false)
+  useEffect(() => {
+    document.title = 'Set a password · Adit'
+    setToken(takeToken() ?? '')
+  }, [])
+  const accept = async (): Promise<void> => {
+    setIsBusy(true)
+    setError(undefined)
+    try {
+      await acceptInvitation(token, password)
+      go('/', 'replace')
+    } catch (cause) {
+      setError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+    setIsBusy(false)
+  }
+  return (
+    <main class="sign-in">
+      <h1>
+        <span class="brand">Adit</span>
+      </h1>
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          void accept()
+        }}
+      >
+        <label>
+          New password
+          <input
+            type="password"
+            name="password"
+            autocomplete="new-password"
+            required
+            value={password}
+            onInput={event => setPassword(event.currentTarget.value)}
+          />
+        </label>
+        <p class="hint">At least 12 characters, such as several unrelated words.</p>
+        <button type="submit" class="primary" disabled={isBusy}>
+          Set password and sign in
+        </button>
+      </form>
+      {error && <ErrorBox error={error} />}
+    </main>
+  )
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { OpenId } from '../../auth/oidc/openid.ts'
+import { tokenIn } from '../../support/dashboard.ts'
+import { made } from '../../support/each-store.ts'
+import { freePort } from '../../support/free-ports.ts'
+import { secretText } from '../../support/secrets.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
+
+suite('signing in to the dashboard in a browser', () => {
+  let server: TestServer
+  let provider: OpenId
+  let browser: Browser
+  before(async () => {
+    const port = await freePort()
+    provider = await OpenId.start(`http://127.0.0.1:${port}/dashboard/oidc/callback`)
+    server = await startServer({
+      api_addr: `127.0.0.1:${port}`,
+      egress_allow: '127.0.0.0/8',
+      dashboard_openid_issuer: provider.issuer,
+      dashboard_openid_client: `adit:${secretText('openid client')}`,
+      dashboard_openid_domains: 'example.com',
+    })
+    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  })
+  after(async () => {
+    await browser.close()
+    await server[Symbol.asyncDispose]()
+    await provider[Symbol.asyncDispose]()
+  })
+  const newPage = async (): Promise<Page> => (await browser.newContext()).newPage()
+  const signedIn = (page: Page): Promise<void> =>
+    page.getByText('Skip to the page').waitFor({ state: 'attached' })
+
+  test('an invited user sets a password, and signs in with it in another browser', async () => {
+    const email = 'invited@example.com'
+    const { id } = await made(server.api, '/users', { name: 'Invited', email })
+    const { url } = (await server.api.post('/dashboard/invite', { user_id: id })).body
+    tokenIn(url)
+    const page = await newPage()
+    await page.goto(url)
+    const button = page.getByRole('button', { name: 'Set password and sign in' })
+    await page.getByLabel('New password').fill('short')
+    await button.click()
+    await page.getByText('has fewer than 12 characters').waitFor()
+    const password = secretText('set in a browser')
+    await page.getByLabel('New password').fill(password)
+    await button.click()
+    await signedIn(page)
+    assert.equal(new URL(page.url()).hash, '')
+
+    const other = await newPage()
+    await other.goto(`${server.api.url}/dashboard/login`)
+    await other.getByLabel('E-mail address').fill(email)
+    await other.getByLabel('Password').fill(password)
+    await other.getByRole('button', { name: 'Sign in' }).click()
+    await signedIn(other)
+  })
+
+  test('a user of the OpenID provider signs in there', async () => {
+    const page = await newPage()
+    await page.goto(`${server.api.url}/dashboard/login`)
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
+    await page.locator('input[name=login]').fill('grace')
+    await page.locator('input[name=password]').fill('any')
+    await page.locator('button[type=submit]').click()
+    await page.locator('button[type=submit]').click()
+    await signedIn(page)
+    const { users } = (await server.api.get('/users')).body
+    assert.equal(users[0].email, 'grace@example.com')
+  })
+})
