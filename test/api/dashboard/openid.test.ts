@@ -23,7 +23,7 @@ class Surfer {
     })
     for (const line of response.headers.getSetCookie()) {
       const [pair = ''] = line.split(';')
-      const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
+      const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
       if (/max-age=0|expires=Thu, 01 Jan 1970/i.test(line)) this.#cookies.delete(name)
       else this.#cookies.set(name, knowSecret(value))
     }
