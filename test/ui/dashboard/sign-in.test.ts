@@ -29,7 +29,12 @@ suite('signing in to the dashboard in a browser', () => {
     await server[Symbol.asyncDispose]()
     await provider[Symbol.asyncDispose]()
   })
-  const newPage = async (): Promise<Page> => (await browser.newContext()).newPage()
+  const newPage = async (): Promise<Page> => {
+    const page = await (await browser.newContext()).newPage()
+    // The first page is bundled on demand, and hashing takes long on a busy machine.
+    page.setDefaultTimeout(120_000)
+    return page
+  }
   const signedIn = (page: Page): Promise<void> =>
     page.getByText('Skip to the page').waitFor({ state: 'attached' })
 
