@@ -19,9 +19,12 @@ import { addStreams } from '#api/streams/index.ts'
 import type { ResourceBody } from '#contract/body.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import { singletons, type Singleton } from '#contract/singletons.ts'
+import type { ServerStatus } from '#contract/status.ts'
 
 export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly answered?: Answered
+  /** The state of the server, as far as the caller may see it. */
+  readonly status: (call: Call) => Promise<ServerStatus>
 }
 
 /** The management API as an HTTP server. */
@@ -40,18 +43,18 @@ export function createApi(options: ApiOptions): HttpServer {
   addStreams(server, { store: options.store, log: options.log, admission })
   addDashboard(server, options, admission)
   addDashboardPages(server, admission)
-  addSingletons(server, admission)
+  addSingletons(server, admission, { root, self, usage, status: options.status })
   return server
 }
 
-const singletonAnswers: Record<
+type SingletonAnswers = Record<
   keyof typeof singletons,
-  (call: Call, filters: Readonly<Record<string, string>>) => Promise<ResourceBody>
-> = { root, self, usage }
+  (call: Call, filters: Readonly<Record<string, string>>) => Promise<ResourceBody | ServerStatus>
+>
 
-function addSingletons(server: HttpServer, admission: ApiAdmission): void {
+function addSingletons(server: HttpServer, admission: ApiAdmission, answers: SingletonAnswers): void {
   for (const [name, singleton] of Object.entries<Singleton>(singletons)) {
-    const answer = singletonAnswers[name as keyof typeof singletons]
+    const answer = answers[name as keyof typeof singletons]
     server.on('GET', singleton.path, async httpCall => {
       if (name === 'root' && isBrowser(httpCall)) {
         await admission.guard(httpCall)

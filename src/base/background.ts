@@ -36,17 +36,41 @@ export interface Background {
   readonly about?: Readonly<Record<string, unknown>>
 }
 
-/** Failures of this process, by task. */
-const failures = new Map<BackgroundTask, number>(backgroundTasks.map(task => [task, 0]))
+/** The failures of a task since the start of this process. */
+export interface TaskFailures {
+  readonly task: BackgroundTask
+  readonly count: number
+  readonly lastMessage: string
+  /** Of the last error. Not its text, which may contain a secret. */
+  readonly lastCode: string | null
+  readonly lastAt: number
+}
+
+/** By task. */
+const failures = new Map<BackgroundTask, TaskFailures>()
 
 /** Logs and counts the failure of a task; the process continues. */
 export function backgroundFailure(
   { task, log, failed = 'a background task failed', about = {} }: Background,
   error: unknown,
 ): void {
-  failures.set(task, (failures.get(task) ?? 0) + 1)
+  failures.set(task, {
+    task,
+    count: (failures.get(task)?.count ?? 0) + 1,
+    lastMessage: failed,
+    lastCode: codeOf(error),
+    lastAt: Date.now(),
+  })
   log.error({ error, task, ...about }, failed)
 }
+
+function codeOf(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : null
+}
+
+/** The tasks of this process that have failed. */
+export const failedTasks = (): TaskFailures[] => [...failures.values()]
 
 /**
  * Runs work that no caller awaits. A failure is logged and counted, because an unhandled rejection would crash the
@@ -76,5 +100,5 @@ export function watchBackground(registry: Registry): void {
     'Background tasks that failed, by task; the server continues.',
     ['task'],
   )
-  for (const task of backgroundTasks) family.with(task).from(() => failures.get(task) ?? 0)
+  for (const task of backgroundTasks) family.with(task).from(() => failures.get(task)?.count ?? 0)
 }

@@ -58,6 +58,13 @@ function watchBlocks(registry: Registry): NodeJS.Timeout {
   return setInterval(tick, TICK_MS).unref()
 }
 
+/** Open files and sockets of this process, and their limit; undefined on systems other than Linux. */
+export function openFiles(): { readonly used: number; readonly limit: number } | undefined {
+  if (!existsSync(OWN_FILES)) return undefined
+  const [, most] = /^Max open files +(\d+)/m.exec(readFileSync(OWN_LIMITS, 'utf8')) ?? []
+  return { used: readdirSync(OWN_FILES).length, limit: Number(most ?? Infinity) }
+}
+
 /** Process metrics under their standard names. */
 export function watchProcess(registry: Registry): void {
   registry.counter('process_cpu_seconds_total', 'CPU time used.').from(() => {
@@ -69,9 +76,8 @@ export function watchProcess(registry: Registry): void {
   registry
     .gauge('process_start_time_seconds', 'Start time of the process, since 1970.', 'max')
     .from(() => Math.round(Date.now() / 1000 - process.uptime()))
-  // Linux only.
-  if (!existsSync(OWN_FILES)) return
-  registry.gauge('process_open_fds', 'Open files and sockets.').from(() => readdirSync(OWN_FILES).length)
-  const [, most] = /^Max open files +(\d+)/m.exec(readFileSync(OWN_LIMITS, 'utf8')) ?? []
-  registry.gauge('process_max_fds', 'Maximum number of open files and sockets.').set(Number(most ?? Infinity))
+  const files = openFiles()
+  if (files === undefined) return
+  registry.gauge('process_open_fds', 'Open files and sockets.').from(() => openFiles()?.used ?? 0)
+  registry.gauge('process_max_fds', 'Maximum number of open files and sockets.').set(files.limit)
 }

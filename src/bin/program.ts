@@ -13,7 +13,8 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
   const { requestsCommand } = await import('#cli/requests/command.ts')
   const { dashboardCommand } = await import('#cli/dashboard.ts')
   const { usageCommand } = await import('#cli/usage/command.ts')
-  for (const command of [apiCommand(), requestsCommand(), usageCommand(), dashboardCommand()])
+  const { statusCommand } = await import('#cli/status/command.ts')
+  for (const command of [apiCommand(), requestsCommand(), statusCommand(), usageCommand(), dashboardCommand()])
     program.addCommand(inheritExit(command))
   return program
 }

@@ -2,11 +2,13 @@ import type { SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { Settings } from '#base/settings.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
+import type { NodeStatus } from '#cluster/process-status.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { GatewayKeys } from '#gateway/gateway-options.ts'
 import type { TlsIdentity } from '#pki/local-authority.ts'
 import type { Directory } from '#registry/directory.ts'
 import type { LiveView } from '#registry/live.ts'
+import type { Records } from '#registry/records/records.ts'
 import type { Source } from '#registry/records/source.ts'
 import type { TrafficBatch } from '#telemetry/traffic-events.ts'
 import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
@@ -16,7 +18,11 @@ import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 export interface GatewayHandle {
   readonly live: LiveView
   readonly bound: Gateway['bound']
+  /** The configuration, in memory. */
+  readonly records: Records
   metrics(): Promise<string>
+  /** The processes that serve clients; a hanging one is not awaited for long. */
+  processes(): Promise<readonly NodeStatus[]>
   /** As those of a `Gateway`. */
   quiesce(deadlineMs: number): Promise<void>
   moveOut(deadlineMs: number): Promise<void>

@@ -4,6 +4,7 @@ import type { FirstProcess } from '#cluster/first-process.ts'
 import { gatewayConfig } from '#cluster/gateway-config.ts'
 import type { GatewayHandle, GatewayParts } from '#cluster/gateway-handle.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
+import { processReport } from '#cluster/process-status.ts'
 import type { Directory } from '#registry/directory.ts'
 import { LiveView, type RequestHistory } from '#registry/live.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
@@ -46,6 +47,8 @@ export async function startInProcess(parts: GatewayParts): Promise<GatewayHandle
   return {
     live: new LiveView({ info, directory, records, dialer: registry, requests: ownHistory(requests) }),
     bound,
+    records,
+    processes: async () => [{ node: info.node, state: 'running', report: processReport() }],
     metrics: async () => renderMetrics(metrics.registry.snapshot()),
     quiesce: deadlineMs => gateway.quiesce(deadlineMs),
     moveOut: deadlineMs => gateway.moveOut(deadlineMs),

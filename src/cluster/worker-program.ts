@@ -5,6 +5,7 @@ import { Channel } from '#cluster/channel.ts'
 import { composeGateway } from '#cluster/compose-gateway.ts'
 import { ParentProcess } from '#cluster/parent-process.ts'
 import { openedConfig, type WorkerStart } from '#cluster/protocol.ts'
+import { processReport } from '#cluster/process-status.ts'
 import { RequestBatches } from '#cluster/request-batches.ts'
 import type { RequestWatch } from '#cluster/request-watches.ts'
 import type { DirectoryChange } from '#cluster/shared-directory.ts'
@@ -34,6 +35,7 @@ class Worker {
         findRequest: async (id: string) => this.#running.requests.find(id),
         listRequests: async (page: RequestPage) => this.#running.requests.list(page),
         metrics: async () => this.#running.metrics.registry.snapshot(),
+        processReport: async () => processReport(),
         probe: (sessionId: string) => this.#running.registry.probe(sessionId),
         command: ({ sessionId, command }: { sessionId: string; command: AgentCommand }) =>
           this.#running.registry.command(sessionId, command),

@@ -25,6 +25,7 @@ import type { GatewayParts, GatewayHandle } from '#cluster/gateway-handle.ts'
 import { Channel } from '#cluster/channel.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import { StartError } from '#base/start-error.ts'
+import { nodeStatus, type NodeStatus } from '#cluster/process-status.ts'
 import { workerProgram } from '#cluster/program.ts'
 import { plainConfig, type WorkerStart } from '#cluster/protocol.ts'
 import type { RequestBatch } from '#cluster/request-batches.ts'
@@ -34,6 +35,8 @@ import type { DirectoryChange } from '#cluster/shared-directory.ts'
 const RESTART_MS = 1000
 // A drained worker exits with its pipe; this is for one that hangs.
 const EXIT_MS = 2000
+
+const nodeAt = (index: number): string => `w${index + 1}`
 
 type ResourceBody = Record<string, unknown>
 
@@ -86,8 +89,8 @@ class Workers {
 
   /** The first one determines ports that the system assigns; the others join it there. */
   async start(count: number): Promise<void> {
-    this.#bound = await this.#spawn('w1')
-    const others = Array.from({ length: count - 1 }, (_, index) => `w${index + 2}`)
+    this.#bound = await this.#spawn(nodeAt(0))
+    const others = Array.from({ length: count - 1 }, (_, index) => nodeAt(index + 1))
     await Promise.all(others.map(node => this.#spawn(node)))
   }
 
@@ -105,6 +108,11 @@ class Workers {
   async metrics(): Promise<string> {
     const theirs = await this.#askAll<Snapshot>('metrics', null)
     return renderMetrics(mergeSnapshots([...theirs, this.#own.snapshot()]))
+  }
+
+  processes(): Promise<NodeStatus[]> {
+    const nodes = Array.from({ length: this.#parts.settings.workers }, (_, index) => nodeAt(index))
+    return Promise.all(nodes.map(node => nodeStatus(node, this.#workers.get(node)?.channel)))
   }
 
   async findRequest(id: string): Promise<ResourceBody | undefined> {
@@ -286,6 +294,8 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
   return {
     live: new LiveView({ info, directory, records, dialer: workers, requests }),
     bound,
+    records,
+    processes: () => workers.processes(),
     metrics: () => workers.metrics(),
     quiesce: deadlineMs => workers.quiesce(deadlineMs),
     moveOut: deadlineMs => workers.moveOut(deadlineMs),

@@ -3,6 +3,7 @@ import type { Filter } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { readSchema } from '#contract/shape-schema.ts'
 import { usage } from '#contract/usage.ts'
+import { serverStatus } from '#contract/status.ts'
 
 /** A read-only resource that exists once. */
 export interface Singleton {
@@ -37,4 +38,9 @@ export const singletons = {
     output: object({ account, api_key: nullable(readSchema(apiKey.shape)), user: nullable(line()) }),
   },
   usage,
+  status: {
+    path: '/status',
+    summary: 'The state of the server, and what needs attention.',
+    output: serverStatus,
+  },
 } as const satisfies Record<string, Singleton>

@@ -98,7 +98,7 @@ function indexFile(): string {
     `${markdownTable(['Group', 'Content', 'Collections'], contents)}
 Also: [modules](modules.md), [errors](errors.md), [event types](events.md), [server settings](settings.md), and an [OpenAPI 3.1](../openapi.json) document. A running server serves this reference at \`/docs\`.
 
-${introduction.map(chapter).join('')}## Root, self, usage and sign-in
+${introduction.map(chapter).join('')}## Root, self, status, usage and sign-in
 
 ${operationTable(reference.singletons)}`,
   )

@@ -43,6 +43,14 @@ export interface RequestHistory {
   watch(filters: NonNullable<RequestPage['filters']>, watcher: RequestWatcher): () => void
 }
 
+export interface OnlineCounts {
+  readonly agents: number
+  readonly tunnels: number
+  readonly endpoints: number
+  /** TCP ports of tunnels. */
+  readonly tcpPorts: number
+}
+
 const edgeKinds = [httpsEdge, tlsEdge, tcpEdge] as const
 const edgeProtos = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
 
@@ -104,6 +112,25 @@ export class LiveView {
 
   watchRequests(...args: Parameters<RequestHistory['watch']>): () => void {
     return this.#options.requests.watch(...args)
+  }
+
+  /** How much of each is online, of one owner or of all. */
+  online(ownerId?: string): OnlineCounts {
+    const { directory, records } = this.#options
+    const isCounted = (owner: string | undefined): boolean => ownerId === undefined || owner === ownerId
+    const sessions = primaryOnly(directory.sessions).filter(({ credentialId }) =>
+      isCounted(records.credential(credentialId)?.ownerId),
+    )
+    const tunnels = primaryOnly(directory.tunnels).filter(tunnel => isCounted(tunnel.ownerId))
+    let edgeEndpoints = 0
+    for (const edge of this.#edges())
+      if (isCounted(edge.body.owner_id ?? '')) edgeEndpoints += hostportsOf(edge).length
+    return {
+      agents: sessions.length,
+      tunnels: tunnels.length,
+      endpoints: tunnels.filter(({ address }) => address !== undefined).length + edgeEndpoints,
+      tcpPorts: tunnels.filter(({ address }) => address?.scheme === 'tcp').length,
+    }
   }
 
   command(sessionId: string, command: AgentCommand): Promise<void> {

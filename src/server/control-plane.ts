@@ -6,6 +6,7 @@ import type { HttpServer } from '#api/http-server.ts'
 import type { Degraded } from '#api/pages.ts'
 import { type SharesPorts, cannotListen } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
+import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import type { GatewayHandle } from '#cluster/gateway-handle.ts'
 import { randomPorts } from '#cluster/ports.ts'
@@ -21,6 +22,8 @@ import { dashboardOpenId } from '#server/dashboard-openid.ts'
 import { Maintenance } from '#server/maintenance.ts'
 import type { ServerMetrics } from '#server/metrics.ts'
 import type { UsageRecorder } from '#server/usage/usage-recorder.ts'
+import type { Bound } from '#server/status/listeners.ts'
+import { statusFor } from '#server/status/status.ts'
 import type { UserSessions } from '#server/user-sessions.ts'
 
 export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'now'> {
@@ -36,6 +39,7 @@ export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'no
   readonly usage: UsageRecorder
   readonly metrics: ServerMetrics
   readonly ready: () => Promise<readonly Degraded[]>
+  readonly version: string
   readonly sharesPorts: SharesPorts
 }
 
@@ -68,12 +72,18 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     answered: metrics.answered,
     dashboard: dashboardLimits(settings),
     openid: dashboardOpenId(settings, log),
+    status: call =>
+      statusFor(call, { settings, version: options.version, gateway, ready: options.ready, bound }),
   })
   opened.defer(async () => {
     await Promise.all([maintenance.close(), api.close()])
   })
   const dns = opened.adopt(await startDns(settings, source, { log, sharesPorts }), it => it.close())
   const url = await listen(api, settings, sharesPorts)
+  const bound = (): Bound => ({
+    ...(url !== undefined && { api: addressIn(url) }),
+    ...(dns.bound && { dns: dns.bound }),
+  })
   const running = opened.move()
   return {
     url,
@@ -127,6 +137,11 @@ const prunedBy = ({ store, userSessions, settings, events, log, now }: ControlPl
   log,
   now,
 })
+
+function addressIn(url: string): AddressSetting {
+  const { hostname, port } = new URL(url)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 80 : Number(port) }
+}
 
 async function listen(
   api: HttpServer,

@@ -136,7 +136,7 @@ export async function serve(
     it => it.drain(0),
   )
   const serving = { account, authority, source, gateway, events, userSessions, metrics, ready, sharesPorts }
-  const control = await openControlPlane({ ...common, ...serving, usage })
+  const control = await openControlPlane({ ...common, ...serving, usage, version: metadata.version })
   let leave = async (): Promise<void> => undefined
   opened.defer(async () => {
     await Promise.all([control.close(), leave()])

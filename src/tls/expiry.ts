@@ -3,6 +3,7 @@ import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { guarded } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
+import { isExpiring } from '#pki/expiring.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { textOf } from '#registry/records/keys.ts'
@@ -26,15 +27,7 @@ export interface Survey {
 }
 
 const DAY = 86_400_000
-/** Needs attention: automatic renewal should have happened long before. */
-const MARGIN = 14 * DAY
 const MAX_NAMED = 20
-
-/** Short-lived certificates are renewed in their last third, so they are late in their last quarter. */
-function isExpiring(from: number, to: number, now: number): boolean {
-  const life = to - from
-  return to - now < (life < 3 * MARGIN ? life / 4 : MARGIN)
-}
 
 /** Reports certificates that expire soon. */
 export class Expiry {
