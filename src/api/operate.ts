@@ -54,14 +54,15 @@ function moduleOperation(kind: Kind, name: string, verb: 'replace' | 'get' | 'de
 
 function actionOperation(kind: Kind, name: string): Operate {
   if (kind.live) return ({ id }, call) => liveView.command(kind, id, name, call)
-  const { mutations: actions, commands: orders } = hooksOf(kind)
+  const { mutations: actions, commands: orders, queries } = hooksOf(kind)
+  const query = queries?.[name]
+  if (query) return async (given, call) => query(await find(address(kind, given), call), given.body, call)
   const order = orders?.[name]
   if (order)
     return async (given, call) => {
       const record = await find(address(kind, given), call)
       await requireChange(kind, record.body, call)
-      await order(record, call)
-      return undefined
+      return (await order(record, call)) ?? undefined
     }
   const action = actions?.[name]
   if (!action) throw new Error(`nothing carries out ${name} of ${kind.name}`)

@@ -23,6 +23,12 @@ export interface ResourceHooks {
   view?(body: ResourceBody, call: Call, show: Show): Promise<ResourceBody>
   /** The effect of each action on the resource. */
   readonly mutations?: Readonly<{ [name: string]: (record: StoredResource) => ResourceBody }>
-  /** Actions that change nothing stored. */
-  readonly commands?: Readonly<{ [name: string]: (record: StoredResource, call: Call) => Promise<void> }>
+  /** Actions that change nothing stored, for callers that may change the resource. */
+  readonly commands?: Readonly<{
+    [name: string]: (record: StoredResource, call: Call) => Promise<ResourceBody | void>
+  }>
+  /** Actions that only answer, for callers that may read the resource. `given` is the body of the request. */
+  readonly queries?: Readonly<{
+    [name: string]: (record: StoredResource, given: ResourceBody, call: Call) => Promise<ResourceBody>
+  }>
 }

@@ -26,13 +26,14 @@ export async function restrictionOn(type: string, reader: Reader): Promise<Store
   return { id: row.id, enforced, policies }
 }
 
-interface IdentifiedRule extends Rule {
+export interface IdentifiedRule extends Rule {
   readonly id: string
+  readonly ip_policy: string
 }
 
-async function rulesOf(policy: string, reader: Reader): Promise<IdentifiedRule[]> {
+export async function rulesOf(policy: string, reader: Reader): Promise<IdentifiedRule[]> {
   const rows = await childRows('ip_policy_rule', policy, reader)
-  return rows.map(row => ({ ...(JSON.parse(row.body) as Rule), id: row.id }))
+  return rows.map(row => ({ ...(JSON.parse(row.body) as Omit<IdentifiedRule, 'id'>), id: row.id }))
 }
 
 export async function filterFor(

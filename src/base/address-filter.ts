@@ -34,6 +34,16 @@ export function addressFilter(rules: readonly Rule[]): (ip: string) => boolean {
   return ip => judge(ip) === 'allow'
 }
 
+/** A rule that decides about an address as all of them do, the narrowest of those; undefined when none matches. */
+export function decidingRule<R extends Rule>(rules: readonly R[], ip: string): R | undefined {
+  const verdict = addressJudge(rules)(ip)
+  const deciding = rules.filter(rule => rule.action === verdict && addressJudge([rule])(ip) === verdict)
+  const [narrowest] = deciding.toSorted((one, other) => bitsOf(other) - bitsOf(one))
+  return narrowest
+}
+
+const bitsOf = ({ cidr }: Rule): number => parseRange(cidr)?.bits ?? 0
+
 /** IPv4 as one number, IPv6 as eight; IPv4-mapped addresses count as IPv4. */
 function numbersOf(ip: string): readonly number[] | undefined {
   if (!ip.includes(':')) return isIP(ip) === 4 ? [ipv4Number(ip)] : undefined

@@ -1624,6 +1624,11 @@ export const catalog = {
     status: 502,
     text: 'The connection to {server} was lost: {reason}.',
   },
+  ip_invalid: {
+    number: 90430,
+    status: 400,
+    text: '"{value}" is not an IPv4 or IPv6 address, such as 203.0.113.7 or 2001:db8::7.',
+  },
   agent_closed: { number: 90085, status: 400, text: 'The agent was closed.' },
   agent_answer: {
     number: 90086,

@@ -4,7 +4,7 @@ import type { Kind } from '#contract/kind.ts'
 import { kindNamed, kinds } from '#contract/kinds/index.ts'
 import { isList } from '#client/method.ts'
 import type { Operation } from '#contract/operations.ts'
-import { exampleId, examples } from '#reference/examples.ts'
+import { actionExamples, exampleId, examples } from '#reference/examples.ts'
 
 type ExampleBody = Readonly<Record<string, unknown>>
 
@@ -26,6 +26,7 @@ const writeFlag = ({ flag, form, field }: Flag, value: unknown): string => {
 /** The reference's example body of the kind, or its part for a module. */
 function exampleBody({ collection, does }: Operation): ExampleBody {
   const bodies: Readonly<Record<string, ExampleBody | undefined>> = examples
+  if ('action' in does) return actionExamples[`${collection}_${does.action}`] ?? {}
   if (!('module' in does)) return bodies[collection] ?? {}
   const found = Object.values(bodies).find(body => body?.[does.module] !== undefined)
   return (found?.[does.module] ?? {}) as ExampleBody

@@ -1,7 +1,7 @@
 import type { dashboardCalls } from '#contract/dashboard.ts'
 import type { Kind, KindTypes, Module } from '#contract/kind.ts'
 import type { Kinds } from '#contract/kinds/index.ts'
-import type { Static } from '#contract/schema.ts'
+import type { Static, TSchema } from '#contract/schema.ts'
 import type { Create, Shape, Update, View } from '#contract/shape.ts'
 import type { singletons } from '#contract/singletons.ts'
 import type { streams } from '#contract/streams.ts'
@@ -54,14 +54,21 @@ type ModuleMethods<M, Above extends string[]> = {
   [N in keyof M as `delete_${Name<N>}`]: (...args: [...Above, id: string]) => Promise<void>
 }
 
-type ActionMethods<A extends string, Above extends string[]> = Record<
-  A,
-  (...args: [...Above, id: string]) => Promise<void>
->
+type ActionTarget<A, Above extends string[]> = A extends { onCollection: true }
+  ? Above
+  : [...Above, id: string]
+type ActionBody<A> = A extends { input: infer S extends Shape } ? [body: Create<S>] : []
+type ActionResult<A> = A extends { output: infer O extends TSchema } ? Static<O> : void
+
+type ActionMethods<A, Above extends string[]> = {
+  readonly [N in keyof A]: (
+    ...args: [...ActionTarget<A[N], Above>, ...ActionBody<A[N]>]
+  ) => Promise<ActionResult<A[N]>>
+}
 
 type Methods<S extends Shape, T extends KindTypes> = Pick<Verbs<S, T>, Words<T>> &
   ModuleMethods<T['modules'], Parents<T['path']>> &
-  ActionMethods<T['action'], Parents<T['path']>>
+  ActionMethods<T['actions'], Parents<T['path']>>
 
 /** The operations of a kind: only those that it offers. */
 export type CollectionOf<K> = K extends Kind<infer S, infer T> ? Methods<S, T> : never

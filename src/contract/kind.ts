@@ -1,5 +1,5 @@
 import type { ErrorName } from '#base/errors.ts'
-import { flag, line, moment, text } from '#contract/schema.ts'
+import { flag, line, moment, text, type TSchema } from '#contract/schema.ts'
 import { named, nullableObject } from '#contract/shape-schema.ts'
 import { computed, input, omitWhenUnset, type Field, type Shape } from '#contract/shape.ts'
 
@@ -23,12 +23,21 @@ export const module = <const S extends Shape>(spec: { name: string; doc: string;
     shape: named(`${spec.name}_module`, { enabled, ...spec.fields }),
   }) as Module<{ enabled: typeof enabled } & S>
 
-/** An operation on one resource beyond the five verbs; returns 204. */
+/** An operation beyond the five verbs. */
 export interface Action {
   readonly method: 'POST' | 'DELETE'
   readonly path: string
   readonly doc: string
+  /** The fields of its body, written as on create; absent where no body is read. */
+  readonly input?: Shape
+  /** What it returns; absent: 204. */
+  readonly output?: TSchema
+  /** On the collection instead of one resource. */
+  readonly onCollection?: true
 }
+
+type Actions = Readonly<Record<string, Action>>
+type NoActions = { readonly [N in never]: Action }
 
 /** A list parameter: only rows with this value. */
 export interface Filter {
@@ -46,7 +55,7 @@ export interface KindTypes {
   path: string
   verb: Verb
   modules: Modules
-  action: string
+  actions: Actions
   without: 'uri' | 'created_at'
   key: 'id' | 'type'
 }
@@ -64,7 +73,7 @@ interface Spec<S extends Shape, M extends Modules, T extends KindTypes = KindTyp
   readonly fields: S
   readonly modules?: M
   readonly verbs?: readonly T['verb'][]
-  readonly actions?: Readonly<Record<T['action'], Action>>
+  readonly actions?: T['actions']
   /** The parent kind, and the path parameter that names it. */
   readonly parent?: { readonly kind: string; readonly param: string }
   /** The same for kinds without a parent in the path: the field that names the parent. */
@@ -107,7 +116,7 @@ export interface Kind<S extends Shape = Shape, T extends KindTypes = KindTypes> 
   readonly shape: S
   readonly modules: Modules
   readonly verbs: readonly Verb[]
-  readonly actions: Readonly<Record<string, Action>>
+  readonly actions: Actions
   /** The path parameter and field that identify one resource. */
   readonly key: 'id' | 'type'
 }
@@ -120,14 +129,16 @@ export function kind<
   const Path extends string,
   const M extends Modules = NoModules,
   const V extends Verb = Verb,
-  const A extends string = never,
+  const A extends Actions = NoActions,
   const W extends KindTypes['without'] = never,
   const K extends KindTypes['key'] = 'id',
 >(
-  spec: Spec<S, M, { path: Path; verb: V; modules: M; action: A; without: W; key: K }> & { readonly key?: K },
+  spec: Spec<S, M, { path: Path; verb: V; modules: M; actions: A; without: W; key: K }> & {
+    readonly key?: K
+  },
 ): Kind<
   Omit<IdentityFields, Absent<W, K>> & S & ModuleFields<M>,
-  { path: Path; verb: V; modules: M; action: A; without: W; key: K }
+  { path: Path; verb: V; modules: M; actions: A; without: W; key: K }
 > {
   const modules: Modules = spec.modules ?? {}
   const own = Object.entries(identity).filter(

@@ -56,13 +56,13 @@ const refusals = (codes: readonly number[]) =>
 const always = [400, 401, 403, 404, 414, 429, 431, 503]
 const writes = [409, 413, 507]
 
-function refusalsOf({ method, input, kind, does }: Operation): readonly number[] {
+function refusalsOf({ method, input, kind, does, output }: Operation): readonly number[] {
   return [
     ...always,
     ...(method === 'GET' ? [] : writes),
     ...(input ? [415] : []),
     // An agent that does not execute a command.
-    ...('action' in does && kind.live ? [502] : []),
+    ...('action' in does && kind.live && !output ? [502] : []),
   ]
 }
 

@@ -121,7 +121,8 @@ function moduleOperations(collection: string, kind: Kind, name: string): Operati
 function actionOperation(collection: string, kind: Kind, name: string): Operation {
   const action = kind.actions[name]
   if (!action) throw new Error(`${kind.name} has no action ${name}`)
-  const path = `${kind.path}/{id}${action.path}`
+  const path = `${kind.path}${action.onCollection ? '' : '/{id}'}${action.path}`
+  const { input: shape, output } = action
   return {
     id: `${collection}_${name}`,
     collection,
@@ -132,7 +133,9 @@ function actionOperation(collection: string, kind: Kind, name: string): Operatio
     path,
     params: paramsOf(path),
     summary: action.doc,
-    status: 204,
+    ...(shape && { input: { shape, schema: writeSchema(shape, 'create') } }),
+    ...(output && { output }),
+    status: output ? 200 : 204,
   }
 }
 

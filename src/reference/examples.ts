@@ -90,3 +90,9 @@ export const examples: { readonly [C in Collection]?: Create<Kinds[C]['shape']> 
   users: { name: 'Alice', email: 'alice@example.com', role: 'member' },
   weighted_backends: { backends: { [exampleId('bkdhr')]: 90, [exampleId('bkdsc')]: 10 } },
 }
+
+/** Bodies of actions, by the id of the operation. */
+export const actionExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  ip_policies_check: { ip: '203.0.113.7' },
+  ip_restrictions_check: { ip: '203.0.113.7' },
+}

@@ -77,6 +77,7 @@ function bodyText({ input, method }: Operation): string {
 
 function answerText({ does, status, kind }: Operation): string {
   if (status === 204) return '204, no body'
+  if ('action' in does) return '200, the result'
   if (!('verb' in does) || 'module' in does || does.verb !== 'list') return `${status}, the resource`
   const paging = isPaged(kind) ? ', next_page_uri' : ''
   return `200, { ${kind.listKey}: [...], uri${paging} }`

@@ -5,6 +5,7 @@ import { newId } from '#base/ids.ts'
 import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
+import { actionExamples } from '#reference/examples.ts'
 import { isCollection, Seeds } from '../support/seeds.ts'
 import { startServer, type Answer, type TestServer } from '../support/server.ts'
 import { plans, queries, strangeIds, type Attempt, type Plan } from './fuzz-attempts.ts'
@@ -84,7 +85,8 @@ suite('every operation of the served OpenAPI document', () => {
 
   const seedFor = async ({ word, ...operation }: Documented): Promise<ResourceBody> => {
     if (word === 'create') return seeds.body(collectionOf({ word, ...operation }))
-    return word.startsWith('replace_') ? seeds.module(word.slice('replace_'.length)) : {}
+    if (word.startsWith('replace_')) return seeds.module(word.slice('replace_'.length))
+    return actionExamples[operation.operationId] ?? {}
   }
 
   /** Sends bodies to an operation; resolves to how many were accepted and how many did not fit. */
@@ -92,7 +94,8 @@ suite('every operation of the served OpenAPI document', () => {
     const collection = collectionOf(operation)
     const { key }: Kind = kinds[collection]
     const creates = operation.word === 'create'
-    const target = creates ? '' : String((await seeds.make(collection))[key])
+    const isOfOne = /\{(id|type)\}/.test(operation.path)
+    const target = isOfOne ? String((await seeds.make(collection))[key]) : ''
     const path = await pathTo(operation, target, seeds)
     const count = { accepted: 0, unfit: 0 }
     const attempt = async (plan: Plan, index: number) => {
@@ -107,7 +110,7 @@ suite('every operation of the served OpenAPI document', () => {
     await attempt(body => ({ what: 'the seed', body }), 0)
     // Changes of one resource one by one, or most of them would only meet each other.
     await each(fc.sample(plans(schema), { seed, numRuns: BODIES - 1 }), creates ? AT_ONCE : 1, attempt)
-    if (!creates) await server.api.delete(`${await seeds.path(collection)}/${target}`)
+    if (isOfOne) await server.api.delete(`${await seeds.path(collection)}/${target}`)
     return count
   }
 

@@ -13,8 +13,13 @@ const ownable = creatable.filter(
   name => ('owner_id' in kinds[name].shape && kinds[name].owned !== true) || kinds[name].parent !== undefined,
 )
 
-const isChange = ({ method, does }: Operation): boolean =>
-  method !== 'GET' && !('verb' in does && does.verb === 'create')
+/** Actions with a body only answer a question. */
+const isQuestion = ({ does, input }: Operation): boolean => 'action' in does && input !== undefined
+
+const isChange = (operation: Operation): boolean => {
+  const { method, does } = operation
+  return method !== 'GET' && !('verb' in does && does.verb === 'create') && !isQuestion(operation)
+}
 
 /** What callers put where the contract knows of no secret; unlike a secret it is kept in the clear. */
 const TOKEN = 'a-token-of-some-service'

@@ -1,4 +1,5 @@
 import type { ResourceHooks } from '#api/resource-hooks.ts'
+import { checkAddress } from '#api/address-check.ts'
 import type { Call } from '#api/call.ts'
 import { requireNoLockOut, requireNotRestricting, RESTRICTION_TYPES } from '#api/restrictions.ts'
 import { parseRange, rangeText } from '#base/addresses.ts'
@@ -6,6 +7,7 @@ import { fail } from '#base/errors.ts'
 import { isIP } from 'node:net'
 import { ipPolicyRule as ruleKind } from '#contract/kinds/ip-policy-rule.ts'
 import { ipRestriction as restrictionKind } from '#contract/kinds/ip-restriction.ts'
+import type { Stored } from '#contract/shape.ts'
 
 /** A normalized range. */
 function readCidr(given: string): string {
@@ -54,6 +56,7 @@ export const ipPolicy: ResourceHooks = {
     if (draft.before) await requireNotRestricting(draft.id, call)
   },
   remove: ({ row }, call) => requireNotRestricting(row.id, call),
+  queries: { check: ({ row }, given, call) => checkAddress([row.id], given, call) },
 }
 
 export const ipRestriction: ResourceHooks = {
@@ -61,5 +64,11 @@ export const ipRestriction: ResourceHooks = {
     const { type, enforced, ip_policies: policies } = draft.as(restrictionKind)
     draft.claim(RESTRICTION_TYPES, type, { refusal: 'restriction_type_taken', field: 'type' })
     if (enforced && type === 'api') await requireNoLockOut(call, { restriction: { id: draft.id, policies } })
+  },
+  queries: {
+    async check({ body }, given, call) {
+      const { ip_policies: policies, enforced } = body as Stored<typeof restrictionKind.shape>
+      return { ...(await checkAddress(policies, given, call)), enforced }
+    },
   },
 }

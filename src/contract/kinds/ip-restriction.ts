@@ -1,3 +1,4 @@
+import { addressToCheck, checkedRestriction } from '#contract/address-check.ts'
 import { description, kind, metadata } from '#contract/kind.ts'
 import { also, flag, oneOf } from '#contract/schema.ts'
 import { immutable, input, refs, required } from '#contract/shape.ts'
@@ -15,6 +16,15 @@ export const ipRestriction = kind({
   listKey: 'ip_restrictions',
   followedByGateway: true,
   adminOnly: true,
+  actions: {
+    check: {
+      method: 'POST',
+      path: '/check',
+      doc: 'Returns whether the policies of the restriction allow an address, and the rule that decides.',
+      input: addressToCheck,
+      output: checkedRestriction,
+    },
+  },
   fields: {
     description: description(),
     metadata: metadata(),
