@@ -1,4 +1,5 @@
 import type { ResourceBody } from '#contract/body.ts'
+import type { ExplainedRequest, RequestToExplain } from '#contract/route-explanation.ts'
 
 export type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request' | 'audit_event' | 'event_delivery'
 export type LiveCommand = 'restart' | 'stop' | 'update' | 'replay' | 'test'
@@ -40,6 +41,8 @@ export interface Live {
   nameOwners(names: readonly string[]): Promise<string[]>
   /** Reports each request that has ended and passes the filters; returns how to stop. */
   watchRequests(filters: Readonly<Record<string, string>>, watcher: LiveRequestWatcher): () => void
+  /** What would handle a request; nothing is sent. */
+  explain(request: RequestToExplain): Promise<ExplainedRequest>
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: LiveCommand): Promise<void>
 }

@@ -53,6 +53,8 @@ function moduleOperation(kind: Kind, name: string, verb: 'replace' | 'get' | 'de
 }
 
 function actionOperation(kind: Kind, name: string): Operate {
+  const ofCollection = hooksOf(kind).collectionQueries?.[name]
+  if (ofCollection) return ({ body }, call) => ofCollection(body, call)
   if (kind.live) return ({ id }, call) => liveView.command(kind, id, name, call)
   const { mutations: actions, commands: orders, queries } = hooksOf(kind)
   const query = queries?.[name]

@@ -27,6 +27,10 @@ export interface ResourceHooks {
   readonly commands?: Readonly<{
     [name: string]: (record: StoredResource, call: Call) => Promise<ResourceBody | void>
   }>
+  /** Actions on the collection. `given` is the body of the request. */
+  readonly collectionQueries?: Readonly<{
+    [name: string]: (given: ResourceBody, call: Call) => Promise<ResourceBody>
+  }>
   /** Actions that only answer, for callers that may read the resource. `given` is the body of the request. */
   readonly queries?: Readonly<{
     [name: string]: (record: StoredResource, given: ResourceBody, call: Call) => Promise<ResourceBody>

@@ -1629,6 +1629,11 @@ export const catalog = {
     status: 400,
     text: '"{value}" is not an IPv4 or IPv6 address, such as 203.0.113.7 or 2001:db8::7.',
   },
+  gateway_silent: {
+    number: 90431,
+    status: 503,
+    text: 'No gateway process responds. They restart within seconds; see the server log if this stays.',
+  },
   agent_closed: { number: 90085, status: 400, text: 'The agent was closed.' },
   agent_answer: {
     number: 90086,

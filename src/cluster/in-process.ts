@@ -43,9 +43,16 @@ export async function startInProcess(parts: GatewayParts): Promise<GatewayHandle
   const names = new OnlineNamesFile(settings.data_dir, directory, log)
   parts.traffic.watchSessions(directory)
   const gateway = await composeGateway(config, thisProcess(parts, directory))
-  const { info, records, registry, bound, metrics, requests } = gateway
+  const { info, records, registry, bound, metrics, requests, explain } = gateway
   return {
-    live: new LiveView({ info, directory, records, dialer: registry, requests: ownHistory(requests) }),
+    live: new LiveView({
+      info,
+      directory,
+      records,
+      dialer: registry,
+      requests: ownHistory(requests),
+      explain,
+    }),
     bound,
     records,
     processes: async () => [{ node: info.node, state: 'running', report: processReport() }],

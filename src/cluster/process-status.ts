@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { failedTasks, type TaskFailures } from '#base/background.ts'
 import { openFiles } from '#base/process-metrics.ts'
 import type { Channel } from '#cluster/channel.ts'
+import { inTime } from '#cluster/in-time.ts'
 
 /** A process of the server, for people. Plain data, so that a worker can send it. */
 export interface ProcessReport {
@@ -25,16 +25,9 @@ export const processReport = (): ProcessReport => ({
   failures: failedTasks(),
 })
 
-/** A worker that takes longer to describe itself hangs. */
-const REPORT_MS = 2000
-
 /** The status of a worker; `channel` is undefined if it does not run. */
 export async function nodeStatus(node: string, channel: Channel | undefined): Promise<NodeStatus> {
-  const asked = channel?.request<ProcessReport>('processReport', null).catch(() => undefined)
-  const done = new AbortController()
-  const late = wait(REPORT_MS, 'late' as const, { ref: false, signal: done.signal }).catch(() => undefined)
-  const report = await Promise.race([asked, late])
-  done.abort()
-  if (report === 'late') return { node, state: 'unresponsive', report: undefined }
-  return { node, state: report === undefined ? 'stopped' : 'running', report }
+  if (channel === undefined) return { node, state: 'stopped', report: undefined }
+  const report = await inTime(channel.request<ProcessReport>('processReport', null))
+  return { node, state: report === undefined ? 'unresponsive' : 'running', report }
 }

@@ -35,6 +35,7 @@ class Worker {
         findRequest: async (id: string) => this.#running.requests.find(id),
         listRequests: async (page: RequestPage) => this.#running.requests.list(page),
         metrics: async () => this.#running.metrics.registry.snapshot(),
+        explain: (request: Parameters<Gateway['explain']>[0]) => this.#running.explain(request),
         processReport: async () => processReport(),
         probe: (sessionId: string) => this.#running.registry.probe(sessionId),
         command: ({ sessionId, command }: { sessionId: string; command: AgentCommand }) =>

@@ -25,6 +25,7 @@ import type { GatewayParts, GatewayHandle } from '#cluster/gateway-handle.ts'
 import { Channel } from '#cluster/channel.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import { StartError } from '#base/start-error.ts'
+import { inTime } from '#cluster/in-time.ts'
 import { nodeStatus, type NodeStatus } from '#cluster/process-status.ts'
 import { workerProgram } from '#cluster/program.ts'
 import { plainConfig, type WorkerStart } from '#cluster/protocol.ts'
@@ -113,6 +114,15 @@ class Workers {
   processes(): Promise<NodeStatus[]> {
     const nodes = Array.from({ length: this.#parts.settings.workers }, (_, index) => nodeAt(index))
     return Promise.all(nodes.map(node => nodeStatus(node, this.#workers.get(node)?.channel)))
+  }
+
+  /** All workers decide alike, so the first that responds is right. */
+  readonly explain: Gateway['explain'] = async request => {
+    for (const { channel } of this.#workers.values()) {
+      const found = await inTime(channel.request<Awaited<ReturnType<Gateway['explain']>>>('explain', request))
+      if (found !== undefined) return found
+    }
+    return fail('gateway_silent')
   }
 
   async findRequest(id: string): Promise<ResourceBody | undefined> {
@@ -292,7 +302,14 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
   }
   const running = opened.move()
   return {
-    live: new LiveView({ info, directory, records, dialer: workers, requests }),
+    live: new LiveView({
+      info,
+      directory,
+      records,
+      dialer: workers,
+      requests,
+      explain: workers.explain,
+    }),
     bound,
     records,
     processes: () => workers.processes(),

@@ -19,11 +19,13 @@ import { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import { Modules } from '#gateway/modules/index.ts'
 import { ModuleState } from '#gateway/modules/module-state.ts'
 import { type BoundAddresses, openListeners } from '#gateway/open-listeners.ts'
+import { explainRequest } from '#gateway/routing/explain.ts'
 import { Router, type RouterOptions } from '#gateway/routing/router.ts'
 import { TcpPortReconciler } from '#gateway/routing/tcp-port-reconciler.ts'
 import { withRequestLine } from '#gateway/with-request-line.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { Directory } from '#registry/directory.ts'
+import type { ExplainRequest } from '#contract/route-explanation.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { Records } from '#registry/records/records.ts'
 import { SshListener } from '#ssh/listener.ts'
@@ -42,6 +44,8 @@ export interface Gateway {
   readonly registry: AgentRegistry
   readonly metrics: GatewayMetrics
   readonly requests: RequestLog
+  /** What would handle a request, without sending it. */
+  readonly explain: ExplainRequest
   /** Stops accepting clients and finishes their requests; agents stay. What lasts past the deadline is aborted. */
   quiesce(deadlineMs: number): Promise<void>
   /**
@@ -120,7 +124,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     drainMs = deadlineMs
     return running.disposeAsync()
   }
-  return { bound, info, records, registry, metrics, requests, quiesce, moveOut, drain }
+  const explain: ExplainRequest = request => explainRequest(router, records, request)
+  return { bound, info, records, registry, metrics, requests, explain, quiesce, moveOut, drain }
 }
 
 /** The SSH listener knows its host. */

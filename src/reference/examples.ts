@@ -95,4 +95,5 @@ export const examples: { readonly [C in Collection]?: Create<Kinds[C]['shape']> 
 export const actionExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ip_policies_check: { ip: '203.0.113.7' },
   ip_restrictions_check: { ip: '203.0.113.7' },
+  requests_explain: { request_url: 'https://shop.example.com/cart', ip: '203.0.113.7' },
 }

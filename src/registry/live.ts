@@ -2,6 +2,7 @@ import { derivedId, randomPart, timePart } from '#base/ids.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import type { AgentCommand, Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
+import type { ExplainRequest } from '#contract/route-explanation.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import { anyConnection, primaryOnly, isPrimary, baseId } from '#registry/agent-connections.ts'
 import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
@@ -20,6 +21,7 @@ export interface LiveOptions {
   readonly records: Records
   readonly dialer: Pick<AgentDialer, 'command'>
   readonly requests: RequestHistory
+  readonly explain: ExplainRequest
 }
 
 export interface RequestPage extends IdPage {
@@ -112,6 +114,11 @@ export class LiveView {
 
   watchRequests(...args: Parameters<RequestHistory['watch']>): () => void {
     return this.#options.requests.watch(...args)
+  }
+
+  /** What would handle a request, according to the router of a gateway process. */
+  explain(...args: Parameters<ExplainRequest>): ReturnType<ExplainRequest> {
+    return this.#options.explain(...args)
   }
 
   /** How much of each is online, of one owner or of all. */

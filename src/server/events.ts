@@ -90,6 +90,7 @@ function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
     },
     tunnelsOf: group => online.tunnelsOf(group),
     nameOwners: names => online.nameOwners(names),
+    explain: request => online.explain(request),
     watchRequests: (filters, watcher) => online.watchRequests(filters, watcher),
     async command(id, command) {
       if (command === 'test') return sendTest(engine, id)

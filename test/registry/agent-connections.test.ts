@@ -63,8 +63,9 @@ suite('the two connections of an agent', () => {
       const { directory, session, tunnel } = await twice()
       if (lost !== undefined) directory.removeNode(lost)
       const fleet = { command: async () => undefined }
+      const explain = () => assert.fail()
       const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
-      const live = new LiveView({ info, directory, records: new Records(), dialer: fleet, requests })
+      const live = new LiveView({ info, directory, records: new Records(), dialer: fleet, requests, explain })
       const ids = async (kind: 'tunnel_session' | 'tunnel' | 'endpoint') =>
         (await live.list(kind, { limit: 10 })).map(({ id }) => id)
       assert.deepEqual(await ids('tunnel_session'), [session])

@@ -11,7 +11,12 @@ const requests = { find: async () => undefined, list: async () => [], watch: () 
 async function startLive() {
   const plan = await startPlan()
   // The API asks for exactly this.
-  const live: Live = new LiveView({ ...plan.gateway, dialer: plan.gateway.sessions, requests })
+  const live: Live = new LiveView({
+    ...plan.gateway,
+    dialer: plan.gateway.sessions,
+    requests,
+    explain: () => assert.fail(),
+  })
   return { ...plan, live, [Symbol.asyncDispose]: () => plan[Symbol.asyncDispose]() }
 }
 

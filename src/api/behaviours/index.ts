@@ -10,6 +10,7 @@ import { eventDestination } from '#api/behaviours/event-destination.ts'
 import { eventSubscription } from '#api/behaviours/event-subscription.ts'
 import { httpsEdgeRoute } from '#api/behaviours/https-edge-route.ts'
 import { ipPolicy, ipPolicyRule, ipRestriction } from '#api/behaviours/ip-restriction.ts'
+import { request } from '#api/behaviours/request.ts'
 import { reservedAddr } from '#api/behaviours/reserved-addr.ts'
 import { reservedDomain } from '#api/behaviours/reserved-domain.ts'
 import { sshCertificateAuthority, sshHostCertificate, sshUserCertificate } from '#api/behaviours/ssh.ts'
@@ -31,6 +32,7 @@ const hooks: Readonly<Record<string, ResourceHooks>> = {
   ip_policy: ipPolicy,
   ip_policy_rule: ipPolicyRule,
   ip_restriction: ipRestriction,
+  request,
   reserved_addr: reservedAddr,
   reserved_domain: reservedDomain,
   ssh_certificate_authority: sshCertificateAuthority,

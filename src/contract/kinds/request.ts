@@ -1,4 +1,5 @@
 import { kind } from '#contract/kind.ts'
+import { requestToExplain, routeExplanation } from '#contract/route-explanation.ts'
 import { flag, integer, line, listOf, moment, nullable, number, object, oneOf } from '#contract/schema.ts'
 import { computed } from '#contract/shape.ts'
 
@@ -18,6 +19,16 @@ export const request = kind({
   live: true,
   event: false,
   without: ['created_at'],
+  actions: {
+    explain: {
+      method: 'POST',
+      path: '/explain',
+      onCollection: true,
+      doc: 'Explains which edge, route and modules would handle a request; nothing is sent. Members: only at their own endpoints.',
+      input: requestToExplain,
+      output: routeExplanation,
+    },
+  },
   filters: {
     host: { doc: 'Only requests for this host name.' },
     path: { doc: 'Only requests whose path begins with this.' },

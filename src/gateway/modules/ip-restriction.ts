@@ -5,6 +5,7 @@ import type { ipRestriction as contract } from '#contract/modules/ip-restriction
 import type { Stored } from '#contract/shape.ts'
 import type { Handler } from '#http/exchange.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
+import { withPreview } from '#gateway/modules/preview.ts'
 import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#http/pages.ts'
 import { type JsonObject, list, object, text } from '#base/json-fields.ts'
@@ -33,13 +34,15 @@ export function addressesOf(given: JsonObject): (ip: string) => boolean {
 }
 
 /** Allows a request if its address is allowed. */
-const filtered =
-  (passes: (ip: string) => boolean): Handler =>
-  (exchange, next) => {
-    const { ip } = exchange.client
-    if (passes(ip)) return next(exchange)
-    return Promise.resolve(errorReply('ip_policy_refused', exchange.head, { ip }))
-  }
+const filtered = (passes: (ip: string) => boolean): Handler =>
+  withPreview(
+    (exchange, next) => {
+      const { ip } = exchange.client
+      if (passes(ip)) return next(exchange)
+      return Promise.resolve(errorReply('ip_policy_refused', exchange.head, { ip }))
+    },
+    async ({ ip }) => (passes(ip) ? undefined : 'ip_policy_refused'),
+  )
 
 export const ipRestrictionModule: HttpModule = {
   name: 'ip_restriction',

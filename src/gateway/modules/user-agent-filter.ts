@@ -5,7 +5,9 @@ import type { Slice } from '#base/regex/search.ts'
 import { userAgentBudget, type userAgentFilter } from '#contract/modules/user-agent-filter.ts'
 import type { Stored } from '#contract/shape.ts'
 import type { Handler } from '#http/exchange.ts'
+import type { RequestHead } from '#http/head.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
+import { withPreview } from '#gateway/modules/preview.ts'
 import { readModule } from '#base/read-module.ts'
 import { errorReply } from '#http/pages.ts'
 import { list, object, text } from '#base/json-fields.ts'
@@ -63,11 +65,16 @@ function filter(rules: Rules): Handler {
     return verdict
   }
 
-  return async (exchange, next) => {
-    const agent = exchange.head.fields.get('user-agent') ?? ''
-    const allowed = agent.length <= MAX_AGENT && (verdicts.get(agent) ?? (await judge(agent)))
-    return allowed ? next(exchange) : errorReply('user_agent_refused', exchange.head)
+  const allows = async ({ fields }: Pick<RequestHead, 'fields'>): Promise<boolean> => {
+    const agent = fields.get('user-agent') ?? ''
+    return agent.length <= MAX_AGENT && (verdicts.get(agent) ?? (await judge(agent)))
   }
+
+  return withPreview(
+    async (exchange, next) =>
+      (await allows(exchange.head)) ? next(exchange) : errorReply('user_agent_refused', exchange.head),
+    async request => ((await allows(request)) ? undefined : 'user_agent_refused'),
+  )
 }
 
 function compiled(

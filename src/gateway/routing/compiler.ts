@@ -5,8 +5,10 @@ import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
 import { timed } from '#gateway/backends/upstream-record.ts'
 import { chain } from '#gateway/routing/chain.ts'
-import type { Endpoint } from '#http/exchange.ts'
+import { planned } from '#gateway/routing/plan.ts'
+import type { Endpoint, Handler } from '#http/exchange.ts'
 import { type Modules, optionsOf, type ModuleSources } from '#gateway/modules/index.ts'
+import { previewOf, type Preview } from '#gateway/modules/preview.ts'
 import { endpointOf, type ModuleContext } from '#http/place.ts'
 import { errorReply } from '#http/pages.ts'
 import type { Records } from '#registry/records/records.ts'
@@ -74,8 +76,11 @@ export class Compiler {
         usage: moduleContext.usage,
       }
       const last = backend?.answer ?? offline
+      const answer = traced(route, chain(handlers, unreserved(timed(last))))
+      const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
+      const plan = { route, modules, backendId: backendIdIn(sources) }
       return {
-        answer: traced(route, chain(handlers, unreserved(timed(last)))),
+        answer: planned(answer, backend === undefined ? { ...plan, lacksBackend: true } : plan),
         close: () => backend?.close(),
       }
     } catch (error) {
@@ -123,11 +128,23 @@ export class Compiler {
         error,
       )
     const reason = isKnown ? error.message.replace(/\.$/, '') : 'its configuration cannot be used'
+    const answer: Endpoint = async ({ head }) => errorReply('not_servable', head, { reason })
     return {
-      answer: async ({ head }) => errorReply('not_servable', head, { reason }),
+      answer: planned(answer, { error: { code: 'not_servable', values: { reason } } }),
       close: () => undefined,
     }
   }
+}
+
+const previewAt = (handlers: readonly Handler[], at: number): Preview | undefined => {
+  const handler = handlers[at]
+  return handler && previewOf(handler)
+}
+
+/** A tunnel responds itself, even if its configuration has a backend. */
+function backendIdIn({ rows, agent }: ModuleSources): string | undefined {
+  const ids = rows.map(row => optionsOf(row, 'backend')?.['backend'])
+  return agent === undefined ? ids.find(id => typeof id === 'string') : undefined
 }
 
 const endpointAt = ({ id, edgeId }: ModuleContext): 'edge' | 'domain' | 'ephemeral' =>

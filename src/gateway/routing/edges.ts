@@ -8,6 +8,7 @@ import { filtered } from '#gateway/routing/upstreams.ts'
 import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
 import { normalized } from '#gateway/routing/paths.ts'
+import { planned, planOf } from '#gateway/routing/plan.ts'
 import { isNormalizing, type RouteRow, Routes } from '#gateway/routing/routes.ts'
 import { chosenRoute, SignInRoutes } from '#gateway/routing/sign-in-routes.ts'
 import { tlsConfigOf, tlsModulesOf } from '#gateway/routing/tls-config.ts'
@@ -37,8 +38,12 @@ interface CompiledConnection {
   close(): void
 }
 
-const noRoute: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
-const ambiguous: Endpoint = async ({ head }) => errorReply('path_ambiguous', head)
+const noRoute = planned(async ({ head }) => errorReply('endpoint_offline', head), {
+  error: { code: 'endpoint_offline' },
+})
+const ambiguous = planned(async ({ head }) => errorReply('path_ambiguous', head), {
+  error: { code: 'path_ambiguous' },
+})
 const noSignInRoute: Endpoint = async ({ head }) =>
   errorReply(head.path === SIGNED_IN_PATH ? 'sign_in_state' : 'sign_in_route', head)
 const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => undefined }
@@ -126,9 +131,9 @@ export class Edges {
     const guard = this.#routesOf(edge).signIn.guardOf(route)
     const guarded: Endpoint = guard ? exchange => guard(exchange, answer) : answer
     // Forward what was compared.
-    return normal === path || !isNormalizing(route)
-      ? guarded
-      : exchange => guarded(withPath(exchange, normal))
+    const forwarding: Endpoint =
+      normal === path || !isNormalizing(route) ? guarded : exchange => guarded(withPath(exchange, normal))
+    return forwarding === answer ? answer : planned(forwarding, planOf(answer))
   }
 
   #endpoint(edge: SourceRow, route: SourceRow): CompiledEndpoint {

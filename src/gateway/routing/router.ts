@@ -18,6 +18,7 @@ import type { MakeBackend } from '#gateway/backends/backend.ts'
 import { Compiler } from '#gateway/routing/compiler.ts'
 import { EndpointConfigurations } from '#gateway/routing/endpoint-configurations.ts'
 import { Edges } from '#gateway/routing/edges.ts'
+import { planned } from '#gateway/routing/plan.ts'
 import { RecentNames, type RecentOptions } from '#gateway/routing/recent-names.ts'
 import { TunnelIndex } from '#registry/tunnel-index.ts'
 import { Tunnels } from '#gateway/routing/tunnels.ts'
@@ -47,6 +48,11 @@ type Owner =
   /** A reserved domain whose configuration has its own backend. */
   | { readonly kind: 'domain'; readonly id: string; readonly row: SourceRow }
 
+export interface NameOwner {
+  readonly name: string
+  readonly owner: Owner
+}
+
 // Violations of an unenforced restriction are logged now and then, not for every client.
 const WARN_EVERY_MS = 1000
 
@@ -75,16 +81,18 @@ export class Router {
     const { domain } = info
     const recent = (this.#recent = new RecentNames(directory, options.recent))
     this.#linkLoss = new LinkLoss({ ...options, waitMs: info.reconnect_wait * 1000, recent })
-    this.#offline = async ({ head }) =>
+    const offline: Endpoint = async ({ head }) =>
       recent.has(head.host)
         ? { ...errorReply('endpoint_expected', head, { domain }), failure: 'not-sent' }
         : errorReply('endpoint_offline', head, { domain })
-    this.#redirect = async ({ head }) => {
+    this.#offline = planned(offline, { error: { code: 'endpoint_offline' } })
+    const redirect: Endpoint = async ({ head }) => {
       const target = head.target.startsWith('/') ? head.target : '/'
       // Known only once the listener is open.
       const port = info.httpsPort === 443 ? '' : `:${info.httpsPort}`
       return redirectReply(`https://${head.host}${port}${target}`, 308)
     }
+    this.#redirect = planned(redirect, { redirects: true })
   }
 
   close(): void {
@@ -173,7 +181,7 @@ export class Router {
     return {
       ...(upstream?.proxyProtocol !== undefined && { proxyProtocol: upstream.proxyProtocol }),
       usage: upstream?.usage,
-      decide: ip => (this.#isRefused(ip) ? 'block' : upstream?.decide?.(ip)),
+      decide: ip => (this.isRefused(ip) ? 'block' : upstream?.decide?.(ip)),
       dial: async (client, first) => {
         if (upstream === undefined || !this.#mayVisit(client.ip, `port ${port}`))
           throw new DialError('offline', `Nothing on port ${port} is served to ${client.ip}.`)
@@ -195,6 +203,20 @@ export class Router {
       if (owner !== undefined) return owner
     }
     return undefined
+  }
+
+  /** The owner of a name, and the name or wildcard by which it is found. */
+  ownerNamed(scheme: 'http' | 'https' | 'tls', host: string): NameOwner | undefined {
+    for (const name of [host, ...wildcardsOver(host)]) {
+      const owner = this.#ownerOf(scheme, name)
+      if (owner !== undefined) return { name, owner }
+    }
+    return undefined
+  }
+
+  /** Whether the sign-in callback handles it. */
+  isCallback(head: RequestHead): boolean {
+    return this.#options.central?.(head) !== undefined
   }
 
   #ownerOf(scheme: 'http' | 'https' | 'tls', name: string): Owner | undefined {
@@ -229,7 +251,8 @@ export class Router {
     return clients === undefined || stillHolds(certificate, clients)
   }
 
-  #isRefused(ip: string): boolean {
+  /** Whether the restriction of all endpoints rejects a client. */
+  isRefused(ip: string): boolean {
     const restriction = this.#options.records.restriction('endpoints')
     return restriction?.enforced === true && !restriction.allows(ip)
   }

@@ -44,7 +44,12 @@ suite('endpoints with one URL and pooling', () => {
     await using world = await pool(2)
     const { gateway } = world
     const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
-    const live = new LiveView({ ...gateway, dialer: gateway.sessions, requests })
+    const live = new LiveView({
+      ...gateway,
+      dialer: gateway.sessions,
+      requests,
+      explain: () => assert.fail(),
+    })
     const tunnels = await live.list('tunnel', { limit: 10 })
     const endpoints = await live.list('endpoint', { limit: 10 })
     assert.deepEqual(tunnels.map(({ id }) => String(id)).toSorted(), world.ids.toSorted())

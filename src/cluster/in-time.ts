@@ -1,0 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** A worker that takes longer for an answer hangs. */
+const ANSWER_MS = 2000
+
+/** The answer of a worker; undefined if it fails or takes too long. */
+export async function inTime<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+  const done = new AbortController()
+  const late = wait(ANSWER_MS, undefined, { ref: false, signal: done.signal }).catch(() => undefined)
+  const answer = await Promise.race([asked.catch(() => undefined), late])
+  done.abort()
+  return answer
+}
