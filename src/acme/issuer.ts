@@ -93,6 +93,15 @@ export class Issuer {
     this.#account.start()
   }
 
+  /** DNS of a domain is right: an order that only waits for the next DNS check begins now. */
+  async expedite(id: string): Promise<void> {
+    const scheduled = this.#scheduledDomains.get(id)
+    if (scheduled === undefined || scheduled.running !== undefined) return
+    if (!(await this.#orders.bringForward(nameOf(scheduled.domain)))) return
+    scheduled.holdUntil = 0
+    this.#wakeAt(this.#now())
+  }
+
   /** Changes the account key, however long that takes; false when it was closed before. */
   changeAccountKey(): Promise<boolean> {
     return this.#account.changeKey()

@@ -40,6 +40,20 @@ export class Orders {
     return retryOnConflict(attempt, () => ({ notBefore: now() + BUSY_MS }), ATTEMPTS)
   }
 
+  /**
+   * Lets an order begin that only waits for the next DNS check. False for one that waits for the CA: callers must not
+   * be able to exhaust the CA's limits.
+   */
+  async bringForward(name: string): Promise<boolean> {
+    const { store, now } = this.#options
+    const row = await store.holder(orderClaim(name))
+    if (row === undefined) return true
+    const body = orderBody(row)
+    const isHeld = body.lease !== null && Date.parse(body.lease.until) > now()
+    if (body.looks === 0 || isHeld) return false
+    return (await store.commit([orderWrite(row.id, { ...body, next_try_at: null }, row.version + 1)])).ok
+  }
+
   /** Ends the order of a domain that is no longer managed. */
   end(id: string, name: string): Promise<void> {
     const { store } = this.#options

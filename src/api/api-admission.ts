@@ -77,9 +77,9 @@ export class ApiAdmission {
 
   /** The request in progress of a caller. */
   callFor({ request }: HttpCall, principal: Principal): Call {
-    const { store, live, sealer, info, now, refreshUsage, publicUrl } = this.#options
+    const { store, live, sealer, info, now, refreshUsage, checkDomain, publicUrl } = this.#options
     const base = publicUrl ?? `http://${request.headers.host ?? 'localhost'}`
-    return { store, live, sealer, info, now, refreshUsage, principal, ip: addressOf(request), base }
+    return { store, live, sealer, info, now, refreshUsage, checkDomain, principal, ip: addressOf(request), base }
   }
 
   #count(request: IncomingMessage, { keyId }: Principal): void {

@@ -1,4 +1,5 @@
 import type { Live } from '#api/live.ts'
+import type { CheckedDomain } from '#contract/domain-check.ts'
 import type { Sealer } from '#base/secrets.ts'
 import type { Store } from '#store/store.ts'
 
@@ -41,6 +42,8 @@ export interface Deps {
   readonly now: () => number
   /** Stores the usage that was counted in the last seconds, so that it can be read. */
   readonly refreshUsage: () => Promise<void>
+  /** Looks up the DNS of a reserved domain. */
+  readonly checkDomain: (id: string) => Promise<CheckedDomain>
 }
 
 /** One request in progress. */

@@ -1629,6 +1629,11 @@ export const catalog = {
     status: 400,
     text: '"{value}" is not an IPv4 or IPv6 address, such as 203.0.113.7 or 2001:db8::7.',
   },
+  domain_checks_busy: {
+    number: 90432,
+    status: 429,
+    text: 'Too many domains are being checked. Try again in a few seconds.',
+  },
   gateway_silent: {
     number: 90431,
     status: 503,

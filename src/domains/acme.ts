@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ChallengeType } from '#acme/answers.ts'
 import { AcmeClient } from '#acme/client.ts'
+import type { DnsCheckOptions } from '#acme/dns-check.ts'
 import { systemDns } from '#acme/dns.ts'
 import { Issuer, type IssuerOptions } from '#acme/issuer.ts'
 import { defaultAcmeTimings, type AcmeTimings } from '#acme/timings.ts'
@@ -20,6 +21,8 @@ import { reserveOwnDomain } from '#domains/acme/own-domain.ts'
 import type { DomainEnvironment } from '#domains/acme/proving.ts'
 import { ReservedDomains } from '#domains/acme/reserved-domains.ts'
 import { followRotation } from '#domains/acme/rotation.ts'
+import { DomainChecks } from '#domains/check/domain-checks.ts'
+import type { CheckedDomain } from '#contract/domain-check.ts'
 import { nameServerAddresses, publicAddresses } from '#domains/dns.ts'
 import { isLocalName } from '#domains/domain-advice.ts'
 import { keepStarting } from '#base/keep-starting.ts'
@@ -39,6 +42,8 @@ export interface AcmeOptions {
 export interface AcmeHandle {
   /** Called when the listeners are open: CAs connect for validation. `base` is the API URL in events. */
   start(base: string): Promise<void>
+  /** Looks up the DNS of a reserved domain, and orders its certificate if that only waited for DNS. */
+  check(id: string): Promise<CheckedDomain>
   /** In the Prometheus format. */
   metrics(): string
   close(): Promise<void>
@@ -76,7 +81,17 @@ export function openAcme(options: AcmeOptions): AcmeHandle {
   const counters = { issued: results.with('issued'), failed: results.with('failed') }
   const { client } = options
   let stop = async (): Promise<void> => undefined
+  let issuer: Issuer | undefined
+  const environment = environmentOf(options.settings)
+  const checks = new DomainChecks({
+    store: options.api.store,
+    environment,
+    dnsCheck: dnsCheckOf(options.settings, environment),
+    expedite: async id => issuer?.expedite(id),
+    now: options.api.now,
+  })
   return {
+    check: id => checks.check(id),
     async start(base) {
       const call = systemCall(options.api, base)
       const { log } = options
@@ -84,7 +99,13 @@ export function openAcme(options: AcmeOptions): AcmeHandle {
       stop = await keepStarting({ task: 'acme', log, failed }, () =>
         client === undefined
           ? startWithout(options, call)
-          : start({ ...options, client, call, onResult: result => counters[result].add() }),
+          : start({
+              ...options,
+              client,
+              call,
+              onResult: result => counters[result].add(),
+              onIssuer: made => (issuer = made),
+            }),
       )
     },
     metrics: () => renderMetrics(registry.snapshot()),
@@ -95,6 +116,7 @@ export function openAcme(options: AcmeOptions): AcmeHandle {
 interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
   readonly client: AcmeClient
   readonly call: Call
+  readonly onIssuer: (issuer: Issuer) => void
 }
 
 /** No certificates are issued, and waiting domains report it. */
@@ -117,6 +139,11 @@ function environmentOf(settings: Settings): DomainEnvironment {
   }
 }
 
+const dnsCheckOf = (settings: Settings, { addresses }: DomainEnvironment): DnsCheckOptions => ({
+  dns: systemDns(settings.acme_dns),
+  addresses,
+})
+
 /** Private names are ordered if the operator serves DNS for them. */
 const isOrdered = ({ domain, servesDns: answersDns }: DomainEnvironment): boolean =>
   !isLocalName(domain) && (answersDns || isPublicName(domain))
@@ -132,7 +159,7 @@ async function start(options: Start): Promise<() => Promise<void>> {
     sealer,
     client,
     domains,
-    dnsCheck: { dns: systemDns(settings.acme_dns), addresses: environment.addresses },
+    dnsCheck: dnsCheckOf(settings, environment),
     email: settings.acme_email,
     visits: visits(settings),
     log,
@@ -144,6 +171,7 @@ async function start(options: Start): Promise<() => Promise<void>> {
     now,
   })
   await issuer.start()
+  options.onIssuer(issuer)
   const stopTidying = tidy(domains, log)
   const stopFollowing = followRotation(settings.data_dir, () => issuer.changeAccountKey(), log)
   return async () => {

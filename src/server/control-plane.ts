@@ -10,7 +10,7 @@ import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import type { GatewayHandle } from '#cluster/gateway-handle.ts'
 import { randomPorts } from '#cluster/ports.ts'
-import { type AcmeOptions, openAcme } from '#domains/acme.ts'
+import { type AcmeHandle, type AcmeOptions, openAcme } from '#domains/acme.ts'
 import { NO_AUTHORITY } from '#domains/acme/no-authority.ts'
 import { type DnsSide, startDns } from '#domains/dns.ts'
 import { openExpiry } from '#domains/expiry/expiry-watch.ts'
@@ -57,8 +57,8 @@ export interface ControlPlane {
 export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   await using opened = new AsyncDisposableStack()
   const { settings, log, source, gateway, events, metrics, sharesPorts } = options
-  const deps = depsOf(options)
-  const acme = openAcme({ settings, client: options.authority, api: deps, source, log })
+  const deps = depsOf(options, id => acme.check(id))
+  const acme: AcmeHandle = openAcme({ settings, client: options.authority, api: deps, source, log })
   const expiry = openExpiry({ api: deps, source, log })
   const maintenance = new Maintenance({ acme, expiry, pruned: prunedBy(options) })
   const api = createApi({
@@ -93,13 +93,14 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   }
 }
 
-function depsOf(options: ControlPlaneOptions): Deps {
+function depsOf(options: ControlPlaneOptions, checkDomain: Deps['checkDomain']): Deps {
   const { settings, store, sealer, now, account, gateway } = options
   return {
     store,
     sealer,
     now,
     refreshUsage: () => options.usage.refresh(),
+    checkDomain,
     live: options.events.live(gateway.live),
     info: {
       accountId: account.id,

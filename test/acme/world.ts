@@ -114,6 +114,7 @@ export class World implements AsyncDisposable {
       info: this.#info,
       now: Date.now,
       refreshUsage: async () => undefined,
+      checkDomain: () => assert.fail(),
     }
   }
 

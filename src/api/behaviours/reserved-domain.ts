@@ -121,6 +121,7 @@ export const reservedDomain: ResourceHooks = {
     // It would be created again at the next start.
     if (body['domain'] === info.domain) fail('domain_of_server', { id: row.id, domain: info.domain })
   },
+  commands: { check: ({ row }, call) => call.checkDomain(row.id) },
   mutations: {
     delete_certificate: ({ row, body }) => {
       if (body['certificate_management_policy']) return fail('domain_certificate_managed', { id: row.id })

@@ -1,3 +1,4 @@
+import { checkedDomain } from '#contract/domain-check.ts'
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { certificateManagement, certificateStatus } from '#contract/kinds/certificate-management.ts'
 import { line, listOf, nullable, object, oneOf } from '#contract/schema.ts'
@@ -18,6 +19,12 @@ export const reservedDomain = kind({
   event: 'domain',
   inUse: 'domain_in_use',
   actions: {
+    check: {
+      method: 'POST',
+      path: '/check',
+      doc: 'Looks up the DNS records of the domain now, and returns what is missing until it is served. If DNS is right, a certificate that waits for it is ordered at once.',
+      output: checkedDomain,
+    },
     delete_certificate: { method: 'DELETE', path: '/certificate', doc: 'Detaches the uploaded certificate.' },
     delete_certificate_management_policy: {
       method: 'DELETE',
