@@ -79,7 +79,18 @@ export class ApiAdmission {
   callFor({ request }: HttpCall, principal: Principal): Call {
     const { store, live, sealer, info, now, refreshUsage, checkDomain, publicUrl } = this.#options
     const base = publicUrl ?? `http://${request.headers.host ?? 'localhost'}`
-    return { store, live, sealer, info, now, refreshUsage, checkDomain, principal, ip: addressOf(request), base }
+    return {
+      store,
+      live,
+      sealer,
+      info,
+      now,
+      refreshUsage,
+      checkDomain,
+      principal,
+      ip: addressOf(request),
+      base,
+    }
   }
 
   #count(request: IncomingMessage, { keyId }: Principal): void {

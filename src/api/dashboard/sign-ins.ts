@@ -169,7 +169,7 @@ export class SignIns {
   }
 
   #callOf(principal: Principal, { ip, base }: BrowserClient): Call {
-    const { store, live, sealer, info, now, refreshUsage } = this.#options
-    return { store, live, sealer, info, now, refreshUsage, principal, ip, base }
+    const { store, live, sealer, info, now, refreshUsage, checkDomain } = this.#options
+    return { store, live, sealer, info, now, refreshUsage, checkDomain, principal, ip, base }
   }
 }

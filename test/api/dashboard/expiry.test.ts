@@ -40,6 +40,9 @@ suite('the time of a dashboard session', () => {
       publicUrl: undefined,
       ready: async () => [],
       metrics: async () => '',
+      status: () => assert.fail(),
+      checkDomain: () => assert.fail(),
+      refreshUsage: () => assert.fail(),
       dashboard: limits,
     })
     api = new Caller(await server.listen({ host: '127.0.0.1', port: 0 }), first?.apiKey.reveal() ?? '')
