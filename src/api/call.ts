@@ -25,6 +25,8 @@ export interface ServerInfo {
   /** TCP ports that edges and tunnels may use, and the assignable ones. */
   readonly tcpPorts: PortRange
   readonly randomTcpPorts: PortRange
+  /** Headers and bodies of all requests are captured. */
+  readonly fullCapture: boolean
   /** Why this server issues no certificates; absent if it does. */
   readonly notIssuing?: string
 }

@@ -27,6 +27,13 @@ export interface LiveRequestWatcher {
   dropped(count: number): void
 }
 
+/** The captured headers and bodies of a request. */
+export interface LiveCapture {
+  /** The owner of its endpoint; empty if members share it. */
+  readonly ownerId: string
+  readonly capture: ResourceBody
+}
+
 /**
  * Online state and history, implemented by the gateway and event delivery. Resources come without `uri`; a Ref in them
  * is the id and the path of its target.
@@ -43,6 +50,8 @@ export interface Live {
   watchRequests(filters: Readonly<Record<string, string>>, watcher: LiveRequestWatcher): () => void
   /** What would handle a request; nothing is sent. */
   explain(request: RequestToExplain): Promise<ExplainedRequest>
+  /** Undefined if the request was not captured, or its capture was evicted. */
+  capture(id: string): Promise<LiveCapture | undefined>
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: LiveCommand): Promise<void>
 }

@@ -53,10 +53,12 @@ function moduleOperation(kind: Kind, name: string, verb: 'replace' | 'get' | 'de
 }
 
 function actionOperation(kind: Kind, name: string): Operate {
-  const ofCollection = hooksOf(kind).collectionQueries?.[name]
+  const { mutations: actions, commands: orders, queries, liveQueries, collectionQueries } = hooksOf(kind)
+  const ofCollection = collectionQueries?.[name]
   if (ofCollection) return ({ body }, call) => ofCollection(body, call)
+  const ofLive = liveQueries?.[name]
+  if (ofLive) return ofLive
   if (kind.live) return ({ id }, call) => liveView.command(kind, id, name, call)
-  const { mutations: actions, commands: orders, queries } = hooksOf(kind)
   const query = queries?.[name]
   if (query) return async (given, call) => query(await find(address(kind, given), call), given.body, call)
   const order = orders?.[name]

@@ -1,3 +1,4 @@
+import type { Arguments } from '#api/arguments.ts'
 import type { Call } from '#api/call.ts'
 import type { Draft } from '#api/draft.ts'
 import type { ResourceBody } from '#contract/body.ts'
@@ -34,5 +35,9 @@ export interface ResourceHooks {
   /** Actions that only answer, for callers that may read the resource. `given` is the body of the request. */
   readonly queries?: Readonly<{
     [name: string]: (record: StoredResource, given: ResourceBody, call: Call) => Promise<ResourceBody>
+  }>
+  /** Actions on a live resource that respond with a body. */
+  readonly liveQueries?: Readonly<{
+    [name: string]: (given: Pick<Arguments, 'id' | 'body'>, call: Call) => Promise<ResourceBody>
   }>
 }

@@ -24,7 +24,7 @@ export async function self(call: Call): Promise<ResourceBody> {
       min_api_version: 2,
       min_agent_version: '',
       user_mfa_required: false,
-      traffic_full_capture: false,
+      traffic_full_capture: info.fullCapture,
     },
     api_key: hasPrefixOf(apiKey, principal.keyId)
       ? await read({ kind: apiKey, id: principal.keyId, parent: null }, call)

@@ -1015,6 +1015,31 @@ export const catalog = {
     status: 400,
     text: '"hostports": the port of "{value}" must be between 1 and 65535.',
   },
+  capture_target: {
+    number: 90410,
+    status: 400,
+    text: 'A capture needs exactly one of "host", "edge_id" and "route_id".',
+  },
+  capture_not_owned: {
+    number: 90411,
+    status: 403,
+    text: '"{field}": "{value}" is not yours. Members capture only what they own: ask its owner or an admin.',
+  },
+  captures_full: {
+    number: 90412,
+    status: 400,
+    text: 'You already have {limit} captures that have not ended. Delete one, or wait until one ends.',
+  },
+  not_captured: {
+    number: 90413,
+    status: 404,
+    text: 'Request {id} was not captured, or its capture was evicted by newer ones. Turn capture on with POST /captures before the request.',
+  },
+  captured_for_other: {
+    number: 90414,
+    status: 403,
+    text: 'Request {id} was sent to an endpoint of another owner. Only its owner and admins may see it.',
+  },
   port_not_allowed: {
     number: 90025,
     status: 400,

@@ -186,6 +186,15 @@ function decoded(value: string): string | undefined {
   }
 }
 
+/** Names of header fields, in lower case. */
+export function headerNames(value: string): readonly string[] {
+  return listed(value).map(name =>
+    headerVerdict(name.toLowerCase(), '') === 'fine'
+      ? name.toLowerCase()
+      : refuse('comma-separated header names, such as X-Api-Key,X-Session'),
+  )
+}
+
 export function share(value: string): number {
   return /^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?|\.\d{1,9})$/.test(value)
     ? Number(value)

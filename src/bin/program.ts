@@ -14,7 +14,13 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
   const { dashboardCommand } = await import('#cli/dashboard.ts')
   const { usageCommand } = await import('#cli/usage/command.ts')
   const { statusCommand } = await import('#cli/status/command.ts')
-  for (const command of [apiCommand(), requestsCommand(), statusCommand(), usageCommand(), dashboardCommand()])
+  for (const command of [
+    apiCommand(),
+    requestsCommand(),
+    statusCommand(),
+    usageCommand(),
+    dashboardCommand(),
+  ])
     program.addCommand(inheritExit(command))
   return program
 }

@@ -4,11 +4,11 @@ import type { FirstProcess } from '#cluster/first-process.ts'
 import { gatewayConfig } from '#cluster/gateway-config.ts'
 import type { GatewayHandle, GatewayParts } from '#cluster/gateway-handle.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
+import type { Gateway } from '#gateway/gateway.ts'
 import { processReport } from '#cluster/process-status.ts'
 import type { Directory } from '#registry/directory.ts'
 import { LiveView, type RequestHistory } from '#registry/live.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
-import type { RequestLog } from '#telemetry/request-log/request-log.ts'
 
 /** This process is the first one, and the only one. */
 function thisProcess(
@@ -29,10 +29,11 @@ function thisProcess(
 }
 
 /** The requests of a gateway in this process. */
-const ownHistory = (requests: RequestLog): RequestHistory => ({
+const ownHistory = ({ requests, captures }: Pick<Gateway, 'requests' | 'captures'>): RequestHistory => ({
   find: async id => requests.find(id),
   list: async page => requests.list(page),
   watch: (filters, watcher) => requests.watch(filters, watcher),
+  capture: async id => captures.find(id),
 })
 
 /** A gateway in this process. */
@@ -43,14 +44,14 @@ export async function startInProcess(parts: GatewayParts): Promise<GatewayHandle
   const names = new OnlineNamesFile(settings.data_dir, directory, log)
   parts.traffic.watchSessions(directory)
   const gateway = await composeGateway(config, thisProcess(parts, directory))
-  const { info, records, registry, bound, metrics, requests, explain } = gateway
+  const { info, records, registry, bound, metrics, explain } = gateway
   return {
     live: new LiveView({
       info,
       directory,
       records,
       dialer: registry,
-      requests: ownHistory(requests),
+      requests: ownHistory(gateway),
       explain,
     }),
     bound,

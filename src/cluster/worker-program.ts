@@ -34,6 +34,7 @@ class Worker {
         drain: (deadlineMs: number) => this.#drain(deadlineMs),
         findRequest: async (id: string) => this.#running.requests.find(id),
         listRequests: async (page: RequestPage) => this.#running.requests.list(page),
+        findCapture: async (id: string) => this.#running.captures.find(id),
         metrics: async () => this.#running.metrics.registry.snapshot(),
         explain: (request: Parameters<Gateway['explain']>[0]) => this.#running.explain(request),
         processReport: async () => processReport(),

@@ -11,7 +11,13 @@ import { watchLoop, watchProcess } from '#base/process-metrics.ts'
 import type { AgentCommand, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { anyConnection } from '#registry/agent-connections.ts'
-import { LiveView, type RequestHistory, type RequestPage, type RequestWatcher } from '#registry/live.ts'
+import {
+  LiveView,
+  type CaptureRecord,
+  type RequestHistory,
+  type RequestPage,
+  type RequestWatcher,
+} from '#registry/live.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
@@ -134,6 +140,12 @@ class Workers {
   async listRequests(page: RequestPage): Promise<ResourceBody[]> {
     const found = await this.#askAll<ResourceBody[]>('listRequests', page)
     return pageByIdDesc(found.flat(), ({ id }) => String(id), page)
+  }
+
+  async findCapture(id: string): Promise<CaptureRecord | undefined> {
+    return (await this.#askAll<CaptureRecord | undefined>('findCapture', id)).find(
+      found => found !== undefined,
+    )
   }
 
   watchRequests(filters: RequestWatch['filters'], watcher: RequestWatcher): () => void {
@@ -299,6 +311,7 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
     find: id => workers.findRequest(id),
     list: page => workers.listRequests(page),
     watch: (filters, watcher) => workers.watchRequests(filters, watcher),
+    capture: id => workers.findCapture(id),
   }
   const running = opened.move()
   return {

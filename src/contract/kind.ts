@@ -25,7 +25,7 @@ export const module = <const S extends Shape>(spec: { name: string; doc: string;
 
 /** An operation beyond the five verbs. */
 export interface Action {
-  readonly method: 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly doc: string
   /** The fields of its body, written as on create; absent where no body is read. */

@@ -29,6 +29,7 @@ import type { ExplainRequest } from '#contract/route-explanation.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { Records } from '#registry/records/records.ts'
 import { SshListener } from '#ssh/listener.ts'
+import { Captures } from '#telemetry/capture/captures.ts'
 import { GatewayMetrics } from '#telemetry/metrics.ts'
 import { RequestLog } from '#telemetry/request-log/request-log.ts'
 import { Tracing } from '#telemetry/tracing/tracing.ts'
@@ -46,6 +47,7 @@ export interface Gateway {
   readonly requests: RequestLog
   /** What would handle a request, without sending it. */
   readonly explain: ExplainRequest
+  readonly captures: Captures
   /** Stops accepting clients and finishes their requests; agents stay. What lasts past the deadline is aborted. */
   quiesce(deadlineMs: number): Promise<void>
   /**
@@ -94,12 +96,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close(), tracing?.close()])
   })
   // Closed before the agents, which its idle upstream connections would delay.
-  const router: Router = opened.adopt(makeRouter(options, { ...common, dialer, ssh, signIn }), it =>
+  const captures = opened.adopt(new Captures(info, records), it => it.close())
+  metrics.captureBytes.from(() => captures.bytes)
+  const router: Router = opened.adopt(makeRouter(options, { ...common, captures, dialer, ssh, signIn }), it =>
     it.close(),
   )
   const defaultEnd = (): number => certificates.defaultEnd
   opened.defer(watchExpiry(metrics, { info, records, log, defaultEnd }))
-  const requests = new RequestLog({ metrics, log, traffic, usage, ...options.requests })
+  const requests = new RequestLog({ metrics, log, traffic, usage, captures, ...options.requests })
   const clients = makeClientListeners(options, {
     records,
     router,
@@ -125,7 +129,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return running.disposeAsync()
   }
   const explain: ExplainRequest = request => explainRequest(router, records, request)
-  return { bound, info, records, registry, metrics, requests, explain, quiesce, moveOut, drain }
+  return { bound, info, records, registry, metrics, requests, captures, explain, quiesce, moveOut, drain }
 }
 
 /** The SSH listener knows its host. */

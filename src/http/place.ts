@@ -11,6 +11,8 @@ export interface ModuleContext {
   readonly edgeId?: string
   /** The route's path option, if there is one. */
   readonly match?: string
+  /** The user or bot that owns the edge, domain or tunnel; absent or empty if members share it. */
+  readonly ownerId?: string
   /** The record that has the module; an endpoint configuration applies to any number of tunnels. */
   readonly recordId?: string
   /** The options of the tunnel's agent, if the place is a tunnel. */

@@ -28,6 +28,8 @@ export interface RouteInfo {
   readonly modules: readonly string[]
   /** How its requests are counted. */
   readonly usage?: UsageSeries | undefined
+  /** The user or bot that owns the edge, domain or tunnel; empty if members share it. */
+  readonly ownerId?: string
 }
 
 export interface Compressed {
@@ -139,6 +141,8 @@ export interface TelemetrySection {
   onComplete: ((moment: number) => void) | undefined
   /** Set for traced requests. */
   span: FollowedRequest | undefined
+  /** Its headers and bodies are recorded. */
+  isCaptured: boolean
 }
 
 type Sections = ConnectionSection &
@@ -178,6 +182,7 @@ export class RequestContext implements Readonly<Sections> {
   readonly logSlot: number = 0
   readonly onComplete: ((moment: number) => void) | undefined = undefined
   readonly span: FollowedRequest | undefined = undefined
+  readonly isCaptured: boolean = false
   #notes: string[] | undefined
 
   get connection(): ConnectionSection {

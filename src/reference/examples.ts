@@ -19,6 +19,7 @@ export const examples: { readonly [C in Collection]?: Create<Kinds[C]['shape']> 
   agent_ingresses: { description: 'agents of the office', domain: 'agents.example.com' },
   api_keys: { description: 'deploy script' },
   bot_users: { name: 'deploy' },
+  captures: { host: 'shop.example.com', duration: 300 },
   certificate_authorities: { description: 'clients of the shop', ca_pem: examplePem.certificate },
   credentials: { description: 'build machine', acl: ['bind:app.example.com'] },
   endpoint_configurations: {

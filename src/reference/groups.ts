@@ -80,8 +80,8 @@ export const groupSpecs: readonly GroupSpec[] = [
   {
     id: 'online',
     title: 'What is online',
-    doc: 'Online agents, tunnels and endpoints, and the last requests with the reason for each response.',
-    collections: ['endpoints', 'tunnels', 'tunnel_sessions', 'requests'],
+    doc: 'Online agents, tunnels and endpoints, and the last requests with the reason for each response, their headers and bodies.',
+    collections: ['endpoints', 'tunnels', 'tunnel_sessions', 'requests', 'captures'],
   },
   {
     id: 'visitors',

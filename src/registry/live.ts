@@ -36,6 +36,13 @@ export interface RequestWatcher {
   dropped(count: number): void
 }
 
+/** The captured headers and bodies of a request, in the form of the management API. */
+export interface CaptureRecord {
+  /** The owner of its endpoint; empty if members share it. */
+  readonly ownerId: string
+  readonly capture: ResourceBody
+}
+
 /** The last requests, of every process. */
 export interface RequestHistory {
   find(id: string): Promise<ResourceBody | undefined>
@@ -43,6 +50,8 @@ export interface RequestHistory {
   list(page: RequestPage): Promise<ResourceBody[]>
   /** Reports each request that has ended and passes the filters; returns how to stop. */
   watch(filters: NonNullable<RequestPage['filters']>, watcher: RequestWatcher): () => void
+  /** Undefined if the request was not captured, or its capture was evicted. */
+  capture(id: string): Promise<CaptureRecord | undefined>
 }
 
 export interface OnlineCounts {
@@ -138,6 +147,10 @@ export class LiveView {
       endpoints: tunnels.filter(({ address }) => address !== undefined).length + edgeEndpoints,
       tcpPorts: tunnels.filter(({ address }) => address?.scheme === 'tcp').length,
     }
+  }
+
+  capture(id: string): Promise<CaptureRecord | undefined> {
+    return this.#options.requests.capture(id)
   }
 
   command(sessionId: string, command: AgentCommand): Promise<void> {

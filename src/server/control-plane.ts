@@ -111,6 +111,7 @@ function depsOf(options: ControlPlaneOptions, checkDomain: Deps['checkDomain']):
       signInUrl: httpsUrl(`idp.${settings.domain}`, settings, gateway.bound.https),
       tcpPorts: settings.tcp_ports,
       randomTcpPorts: randomPorts(settings),
+      fullCapture: settings.traffic_full_capture,
       ...(options.authority === undefined && { notIssuing: NO_AUTHORITY }),
     },
   }

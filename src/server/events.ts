@@ -92,6 +92,7 @@ function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
     nameOwners: names => online.nameOwners(names),
     explain: request => online.explain(request),
     watchRequests: (filters, watcher) => online.watchRequests(filters, watcher),
+    capture: id => online.capture(id),
     async command(id, command) {
       if (command === 'test') return sendTest(engine, id)
       if (command !== 'replay') return online.command(id, command)

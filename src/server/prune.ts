@@ -1,9 +1,11 @@
 import { inBackground } from '#base/background.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
+import { capture } from '#contract/kinds/capture.ts'
 import { pruneDeadLetters } from '#events/dead-letters.ts'
 import { cautiousClock, pruneUsage } from '#server/usage/prune-usage.ts'
 import type { UserSessions } from '#server/user-sessions.ts'
+import { rowsOf } from '#store/rows-of.ts'
 import type { Store } from '#store/store.ts'
 
 const HOUR_MS = 3_600_000
@@ -33,6 +35,7 @@ export async function prune({
   now,
 }: Pruned): Promise<void> {
   await userSessions.prune()
+  await pruneCaptures(store, now())
   const changesUpTo = (await store.revision()) - KEPT_CHANGES
   const daysAgo = (days: number): string => timestamp(now() - days * DAY_MS)
   const undelivered = Math.max(auditDays, UNDELIVERED_DAYS)
@@ -42,7 +45,15 @@ export async function prune({
   await store.prune({ changesUpTo, eventsBefore: daysAgo(undelivered) })
 }
 
-/** Limits the change log, the outbox, the sign-in sessions and the usage; returns how to stop. */
+/** Captures that have ended are shown until then. */
+async function pruneCaptures(store: Store, now: number): Promise<void> {
+  for await (const row of rowsOf(store, capture.name)) {
+    const { expires_at: end } = JSON.parse(row.body) as { expires_at: string }
+    if (Date.parse(end) < now) await store.commit([{ op: 'remove', id: row.id, version: row.version }])
+  }
+}
+
+/** Limits the change log, the outbox, the sign-in sessions, the usage and the captures; returns how to stop. */
 export function startPruning(pruned: Pruned): () => void {
   const background = {
     task: 'prune',

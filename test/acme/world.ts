@@ -97,6 +97,7 @@ export class World implements AsyncDisposable {
       signInUrl: '',
       tcpPorts: ports,
       randomTcpPorts: ports,
+      fullCapture: false,
     }
     return new World(store, settings, sealer, facts, kept === undefined ? folder : undefined)
   }

@@ -15,6 +15,7 @@ const names: Readonly<Partial<Record<Collection, string>>> = {
   agent_ingresses: 'agent_ingress',
   api_keys: 'api_key',
   bot_users: 'bot_user',
+  captures: 'capture',
   certificate_authorities: 'certificate_authority',
   credentials: 'tunnel_credential',
   endpoint_configurations: 'endpoint_configuration',

@@ -86,6 +86,8 @@ const ownTypes = [
   'abuse_report_created.v0',
   'application_session_deleted.v0',
   'application_user_deleted.v0',
+  'capture_created.v0',
+  'capture_deleted.v0',
   'dashboard_session_created.v0',
   'dashboard_session_deleted.v0',
   'dashboard_session_rejected.v0',

@@ -15,6 +15,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import { info, startGateway } from '../gateway/agents/support.ts'
 import { tunnelRecord } from '../support/records.ts'
+import { noRequests } from '../support/no-requests.ts'
 
 /** An agent with one tunnel, connected to two processes. */
 async function twice() {
@@ -63,9 +64,14 @@ suite('the two connections of an agent', () => {
       const { directory, session, tunnel } = await twice()
       if (lost !== undefined) directory.removeNode(lost)
       const fleet = { command: async () => undefined }
-      const explain = () => assert.fail()
-      const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
-      const live = new LiveView({ info, directory, records: new Records(), dialer: fleet, requests, explain })
+      const live = new LiveView({
+        info,
+        directory,
+        records: new Records(),
+        dialer: fleet,
+        requests: noRequests,
+        explain: () => assert.fail(),
+      })
       const ids = async (kind: 'tunnel_session' | 'tunnel' | 'endpoint') =>
         (await live.list(kind, { limit: 10 })).map(({ id }) => id)
       assert.deepEqual(await ids('tunnel_session'), [session])

@@ -4,9 +4,8 @@ import type { Live } from '#api/live.ts'
 import { isId, newId } from '#base/ids.ts'
 import { LiveView } from '#registry/live.ts'
 import { group, httpsEdge, startPlan } from '../gateway/routing/support.ts'
+import { noRequests } from '../support/no-requests.ts'
 import { until } from '../support/until.ts'
-
-const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
 
 async function startLive() {
   const plan = await startPlan()
@@ -14,7 +13,7 @@ async function startLive() {
   const live: Live = new LiveView({
     ...plan.gateway,
     dialer: plan.gateway.sessions,
-    requests,
+    requests: noRequests,
     explain: () => assert.fail(),
   })
   return { ...plan, live, [Symbol.asyncDispose]: () => plan[Symbol.asyncDispose]() }

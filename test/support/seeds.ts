@@ -39,6 +39,7 @@ const bodies: Readonly<Partial<Record<Collection, Seed>>> = {
   agent_ingresses: (_, count) => ({ domain: `agents${count}.example.com` }),
   api_keys: () => ({}),
   bot_users: () => ({}),
+  captures: (_, count) => ({ host: `seed${count}.example.com` }),
   certificate_authorities: authority,
   credentials: () => ({}),
   endpoint_configurations: () => ({ type: 'https' }),

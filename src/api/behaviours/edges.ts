@@ -13,7 +13,7 @@ import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import type { Row } from '#store/store.ts'
 
 /** The edge that serves an address; at most one. */
-const HOSTPORTS = 'hostport'
+export const HOSTPORTS = 'hostport'
 /** The holder of a TCP port: a reserved address, or an edge that reserved it itself. */
 export const TCP_PORTS = 'tcp_port'
 /** The holder of a name. */

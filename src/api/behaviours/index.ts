@@ -2,6 +2,7 @@ import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { abuseReport } from '#api/behaviours/abuse-report.ts'
 import { agentIngress } from '#api/behaviours/agent-ingress.ts'
 import { backends } from '#api/behaviours/backends.ts'
+import { capture } from '#api/behaviours/capture.ts'
 import { certificateAuthority, tlsCertificate } from '#api/behaviours/certificates.ts'
 import { apiKey, credential, sshCredential } from '#api/behaviours/credentials.ts'
 import { httpsEdge, tcpEdge, tlsEdge } from '#api/behaviours/edges.ts'
@@ -22,6 +23,7 @@ const hooks: Readonly<Record<string, ResourceHooks>> = {
   abuse_report: abuseReport,
   agent_ingress: agentIngress,
   api_key: apiKey,
+  capture,
   certificate_authority: certificateAuthority,
   credential,
   endpoint_configuration: endpointConfiguration,

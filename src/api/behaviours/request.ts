@@ -1,8 +1,12 @@
-import type { ResourceHooks } from '#api/resource-hooks.ts'
 import type { Call } from '#api/call.ts'
+import type { LiveCapture } from '#api/live.ts'
+import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { canonicalAddress } from '#base/addresses.ts'
 import { fail } from '#base/errors.ts'
+import { isId } from '#base/ids.ts'
+import { allows } from '#contract/access-rule.ts'
 import type { ResourceBody } from '#contract/body.ts'
+import { request as kind } from '#contract/kinds/request.ts'
 import type { requestToExplain, RequestToExplain } from '#contract/route-explanation.ts'
 import type { Create } from '#contract/shape.ts'
 
@@ -33,6 +37,17 @@ function readRequest(given: ResourceBody, { ip: caller }: Call): RequestToExplai
   }
 }
 
+/** The capture of a request, for the owner of its endpoint and admins. */
+async function findCapture(id: string, { live, principal }: Call): Promise<LiveCapture> {
+  const found = isId(id) ? await live.capture(id) : undefined
+  if (found === undefined) {
+    const isKnown = isId(id) && (await live.get('request', id)) !== undefined
+    return isKnown ? fail('not_captured', { id }) : fail('not_found')
+  }
+  if (!allows(principal, 'secrets', kind, found.ownerId)) fail('captured_for_other', { id })
+  return found
+}
+
 export const request: ResourceHooks = {
   collectionQueries: {
     async explain(given, call) {
@@ -41,5 +56,8 @@ export const request: ResourceHooks = {
       // Not even the names of others: a member learns only about endpoints of its own.
       return principal.role === 'admin' || ownerId === principal.id ? explanation : fail('not_found')
     },
+  },
+  liveQueries: {
+    capture: async ({ id }, call) => (await findCapture(id, call)).capture,
   },
 }

@@ -5,6 +5,7 @@ import { apiKey } from '#contract/kinds/api-key.ts'
 import { applicationSession, applicationUser } from '#contract/kinds/application.ts'
 import { auditEvent } from '#contract/kinds/audit-event.ts'
 import { backendKinds } from '#contract/kinds/backends.ts'
+import { capture } from '#contract/kinds/capture.ts'
 import { certificateAuthority } from '#contract/kinds/certificate-authority.ts'
 import { credential } from '#contract/kinds/credential.ts'
 import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
@@ -33,6 +34,7 @@ const declared = {
   application_users: applicationUser,
   audit_events: auditEvent,
   bot_users: botUser,
+  captures: capture,
   certificate_authorities: certificateAuthority,
   credentials: credential,
   dashboard_sessions: dashboardSession,

@@ -1,6 +1,8 @@
 import { kind } from '#contract/kind.ts'
+import { requestCapture } from '#contract/kinds/request-capture.ts'
 import { requestToExplain, routeExplanation } from '#contract/route-explanation.ts'
 import { flag, integer, line, listOf, moment, nullable, number, object, oneOf } from '#contract/schema.ts'
+import { readSchema } from '#contract/shape-schema.ts'
 import { computed } from '#contract/shape.ts'
 
 /** Where a request can fail. */
@@ -27,6 +29,12 @@ export const request = kind({
       doc: 'Explains which edge, route and modules would handle a request; nothing is sent. Members: only at their own endpoints.',
       input: requestToExplain,
       output: routeExplanation,
+    },
+    capture: {
+      method: 'GET',
+      path: '/capture',
+      doc: 'Read the captured headers and bodies of a request.',
+      output: readSchema(requestCapture),
     },
   },
   filters: {
@@ -72,6 +80,10 @@ export const request = kind({
     backend_id: computed(nullable(line())),
     tunnel_id: computed(nullable(line())),
     complete: computed(flag(false), 'Whether the response was sent completely.'),
+    captured: computed(
+      flag(false),
+      'Whether its headers and bodies are kept, for GET /requests/{id}/capture.',
+    ),
     request_bytes: computed(
       nullable(bytes),
       'Bytes of the request body, or of the upgraded connection; null until its end.',

@@ -15,10 +15,13 @@ import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import { isReservedPath } from '#auth/sign-in/paths.ts'
 import type { RouteInfo } from '#http/request-context.ts'
+import type { Captures } from '#telemetry/capture/captures.ts'
 
 export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof BackendUse> {
   readonly records: Records
   readonly modules: Modules
+  /** Records requests; absent: none. */
+  readonly captures?: Pick<Captures, 'isActive' | 'around'> | undefined
   readonly log: Log
 }
 
@@ -74,9 +77,10 @@ export class Compiler {
         match: moduleContext.match,
         modules: names,
         usage: moduleContext.usage,
+        ownerId: moduleContext.ownerId ?? '',
       }
       const last = backend?.answer ?? offline
-      const answer = traced(route, chain(handlers, unreserved(timed(last))))
+      const answer = traced(route, chain(handlers, unreserved(timed(last))), this.#options.captures)
       const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
       const plan = { route, modules, backendId: backendIdIn(sources) }
       return {
@@ -155,10 +159,13 @@ const unusable = (reason: string): never => fail('module_unusable', { module: 'b
 const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
 
 const traced =
-  (route: RouteInfo, endpoint: Endpoint): Endpoint =>
+  (route: RouteInfo, endpoint: Endpoint, captures: CompilerOptions['captures']): Endpoint =>
   exchange => {
-    exchange.context.routing.route = route
-    return endpoint(exchange)
+    const { context } = exchange
+    context.routing.route = route
+    return captures !== undefined && (captures.isActive || context.isCaptured)
+      ? captures.around(exchange, route, endpoint)
+      : endpoint(exchange)
   }
 
 /** Keeps the gateway's own paths from every backend; sign-in handles its paths before. */

@@ -140,7 +140,13 @@ export class Edges {
     return this.#endpoints.get(route.id, uses => {
       uses(edge.id)
       const { compiler } = this.#options
-      const place = { id: route.id, edgeId: edge.id, match: textOf(route, 'match'), usage: usageAt(edge) }
+      const place = {
+        id: route.id,
+        edgeId: edge.id,
+        match: textOf(route, 'match'),
+        usage: usageAt(edge),
+        ownerId: textOf(edge, 'owner_id'),
+      }
       return compiler.endpoint({ rows: [edge, route] }, place, () =>
         compiler.backend(route, { edge: 'https' }, uses),
       )

@@ -10,6 +10,7 @@ import type { CompiledEndpoint, Compiler, DependsOn } from '#gateway/routing/com
 import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
 import { tlsConfigOf } from '#gateway/routing/tls-config.ts'
 import { usageAt } from '#gateway/routing/usage.ts'
+import { textOf } from '#registry/records/keys.ts'
 import { filtered } from '#gateway/routing/upstreams.ts'
 import type { Records } from '#registry/records/records.ts'
 import { reservedAddr } from '#contract/kinds/reserved-addr.ts'
@@ -124,7 +125,8 @@ export class EndpointConfigurations {
       if (configuration) uses(configuration.id)
       const { compiler } = this.#options
       const rows = configuration ? [configuration] : []
-      return compiler.endpoint({ rows }, { id: domain.id, usage: usageAt(domain) }, () =>
+      const place = { id: domain.id, usage: usageAt(domain), ownerId: textOf(domain, 'owner_id') }
+      return compiler.endpoint({ rows }, place, () =>
         configuration ? compiler.backend(configuration, { edge: 'https' }, uses) : undefined,
       )
     }).answer

@@ -24,6 +24,7 @@ import { TunnelIndex } from '#registry/tunnel-index.ts'
 import { Tunnels } from '#gateway/routing/tunnels.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
+import type { Captures } from '#telemetry/capture/captures.ts'
 import { stillHolds } from '#tls/client-proof.ts'
 import { wildcardsOver } from '#base/hosts.ts'
 
@@ -33,6 +34,8 @@ export interface RouterOptions {
   readonly directory: Directory
   readonly dialer: AgentDialer
   readonly modules: Modules
+  /** Records requests; absent: none. */
+  readonly captures?: Pick<Captures, 'isActive' | 'around'> | undefined
   readonly egress: Egress
   /** Serves the sign-in callback host. */
   readonly central?: (head: RequestHead) => Handler | undefined

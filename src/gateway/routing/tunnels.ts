@@ -82,7 +82,8 @@ export class Tunnels {
       const configuration = configurationOf(tunnel, this.#options.records, uses)
       const sources = { rows: configuration ? [configuration] : [], agent: tunnel.options }
       const upstream = this.#upstream(tunnel)
-      return compiler.endpoint(sources, { id: baseId(tunnel.id), usage: usageThrough(tunnel) }, () => {
+      const place = { id: baseId(tunnel.id), usage: usageThrough(tunnel), ownerId: tunnel.ownerId }
+      return compiler.endpoint(sources, place, () => {
         const backend = tunnel.pooling ? this.#pool(tunnel).backend() : makeTunnel(tunnel, dialer)
         const dial = (client: ClientConnection, first: Buffer) => upstream.dial(client, first)
         return { answer: throughTunnel(tunnel, backend), dial, close: () => backend.close() }

@@ -1,5 +1,6 @@
 import type { Log } from '#base/log.ts'
 import type { Observer } from '#http/exchange.ts'
+import type { Captures } from '#telemetry/capture/captures.ts'
 import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
 import type { RequestPage, RequestWatcher } from '#registry/live.ts'
@@ -22,6 +23,8 @@ export interface RequestLogOptions {
   readonly size: number
   /** Undefined: there is no access log. */
   readonly write: WriteLine | undefined
+  /** Records headers and bodies; unused when absent. */
+  readonly captures?: Pick<Captures, 'has' | 'replied' | 'ended'> | undefined
   /** Also notified of requests; unused when absent. */
   readonly traffic?: TrafficEvents | undefined
   /** Counts requests; unused when absent. */
@@ -60,6 +63,7 @@ export class RequestLog implements Observer {
       metrics.requestDuration.observe((context.respondedAt - context.begun) / 1000)
     else if (head?.method !== 'HEAD') context.telemetry.answer = reply.body
     this.#ring.put(client, head, reply, context)
+    if (context.isCaptured) this.#options.captures?.replied(context, reply)
     const traffic = this.#traffic
     if (traffic?.wantsRequests === true)
       context.telemetry.onComplete = ended => traffic.request({ client, head, reply, context, ended })
@@ -71,13 +75,14 @@ export class RequestLog implements Observer {
       this.#options.metrics.requestDuration.observe((now - context.begun) / 1000)
     this.#ring.end(context, whole, now)
     this.#options.usage?.request(context, now)
+    if (context.isCaptured) this.#options.captures?.ended(context, whole)
     context.onComplete?.(now)
     const { write } = this.#options
     if (write === undefined && this.#watching.size === 0) return
     const kept = this.#ring.of(context)
     if (kept === undefined) return
-    write?.(`${JSON.stringify(shownRequest(kept))}\n`)
-    for (const { passes, watcher } of this.#watching) if (passes(kept)) watcher.seen(shownRequest(kept))
+    write?.(`${JSON.stringify(this.#shown(kept))}\n`)
+    for (const { passes, watcher } of this.#watching) if (passes(kept)) watcher.seen(this.#shown(kept))
   }
 
   /** Reports each request that has ended and passes the filters; returns how to stop. */
@@ -95,11 +100,15 @@ export class RequestLog implements Observer {
 
   find(id: string): ResourceBody | undefined {
     const found = this.#ring.find(id)
-    return found && shownRequest(found)
+    return found && this.#shown(found)
   }
 
   list(page: RequestPage): ResourceBody[] {
     const matching = [...this.#ring.newest()].filter(requestFilter(page.filters))
-    return pageByIdDesc(matching, ({ id }) => id, page).map(shownRequest)
+    return pageByIdDesc(matching, ({ id }) => id, page).map(kept => this.#shown(kept))
+  }
+
+  #shown(request: KeptRequest): ResourceBody {
+    return shownRequest(request, this.#options.captures?.has(request.id) === true)
   }
 }

@@ -6,7 +6,7 @@ import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 type ResourceBody = Record<string, unknown>
 
 /** A request in the form of the management API, and of an access log line. */
-export function shownRequest(request: KeptRequest): ResourceBody {
+export function shownRequest(request: KeptRequest, captured: boolean): ResourceBody {
   const { route, refusal, status, asked, answered, ended } = request
   const entry: CatalogEntry | undefined = refusal && catalog[refusal]
   return {
@@ -29,6 +29,7 @@ export function shownRequest(request: KeptRequest): ResourceBody {
     backend_id: request.backendId ?? null,
     tunnel_id: request.tunnelId === undefined ? null : baseId(request.tunnelId),
     complete: request.whole,
+    captured,
     request_bytes: request.received ?? null,
     response_bytes: request.sent ?? null,
     modules_ms: rounded(asked ?? answered),

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { LiveView } from '#registry/live.ts'
 import { type TestAgent } from '../agents/support.ts'
 import { startPlan, visit } from './support.ts'
+import { noRequests } from '../../support/no-requests.ts'
 import { until } from '../../support/until.ts'
 
 const code = (text: string): string => /ERR_NGROK_\d+/.exec(text)?.[0] ?? text
@@ -43,13 +44,8 @@ suite('endpoints with one URL and pooling', () => {
   test('are listed each with its own id', async () => {
     await using world = await pool(2)
     const { gateway } = world
-    const requests = { find: async () => undefined, list: async () => [], watch: () => () => undefined }
-    const live = new LiveView({
-      ...gateway,
-      dialer: gateway.sessions,
-      requests,
-      explain: () => assert.fail(),
-    })
+    const explain = () => assert.fail()
+    const live = new LiveView({ ...gateway, dialer: gateway.sessions, requests: noRequests, explain })
     const tunnels = await live.list('tunnel', { limit: 10 })
     const endpoints = await live.list('endpoint', { limit: 10 })
     assert.deepEqual(tunnels.map(({ id }) => String(id)).toSorted(), world.ids.toSorted())

@@ -1,0 +1,64 @@
+import type { Body } from '#http/body.ts'
+import type { HttpClientConnection } from '#http/exchange.ts'
+import type { RequestHead, ResponseHead } from '#http/head.ts'
+import { RecordedBody } from '#telemetry/capture/recorded-body.ts'
+
+export interface CaptureStart {
+  readonly id: string
+  readonly client: HttpClientConnection
+  readonly head: RequestHead
+}
+
+/** The overhead of a capture besides its texts and bodies. */
+const ENTRY_BYTES = 1024
+
+/** Whether no body follows a head. */
+export const isBodiless = ({ framing }: Pick<RequestHead, 'framing'>): boolean =>
+  framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)
+
+/** One request and its response, as the client sent and received them. */
+export class CapturedRequest {
+  readonly id: string
+  readonly client: HttpClientConnection
+  readonly head: RequestHead
+  readonly request = new RecordedBody()
+  readonly response = new RecordedBody()
+  /** The owner of the endpoint; empty if members share it. */
+  ownerId = ''
+  /** The response was sent completely. */
+  isComplete = false
+  /** False once it was evicted. */
+  isKept = true
+  #responseHead: ResponseHead | undefined
+  #responseBody: Body | undefined
+
+  constructor({ id, client, head }: CaptureStart) {
+    this.id = id
+    this.client = client
+    this.head = head
+    if (isBodiless(head)) this.request.end()
+  }
+
+  get responseHead(): ResponseHead | undefined {
+    return this.#responseHead
+  }
+
+  /** Memory that it holds. */
+  get held(): number {
+    const texts = this.head.fields.text.length + this.head.target.length
+    const response = this.#responseHead?.fields.text.length ?? 0
+    return ENTRY_BYTES + texts + response + this.request.held + this.response.held
+  }
+
+  /** A response whose body is recorded; it replaces an earlier one, after which another service was tried. */
+  respond(head: ResponseHead, body: Body): void {
+    this.#responseHead = head
+    this.#responseBody = body
+    this.response.clear()
+  }
+
+  /** Whether this is the body that is recorded. */
+  records(body: Body): boolean {
+    return this.#responseBody === body
+  }
+}

@@ -1,0 +1,111 @@
+import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
+import { TextBody } from '#http/http1-whole.ts'
+import type { RequestContext, RouteInfo } from '#http/request-context.ts'
+import type { GatewayInfo } from '#registry/gateway-info.ts'
+import type { CaptureRecord } from '#registry/live.ts'
+import type { Records } from '#registry/records/records.ts'
+import { CaptureRules } from '#telemetry/capture/capture-rules.ts'
+import { CapturedRequests } from '#telemetry/capture/captured-requests.ts'
+import { type CapturedRequest, isBodiless } from '#telemetry/capture/captured-request.ts'
+import { maskedNames, shownCapture } from '#telemetry/capture/shown-capture.ts'
+import { TappedBody } from '#telemetry/capture/tapped-body.ts'
+
+type CaptureSettings = Pick<
+  GatewayInfo,
+  | 'traffic_full_capture'
+  | 'capture_memory_mib'
+  | 'capture_body_kib'
+  | 'capture_masking'
+  | 'capture_masked_headers'
+>
+
+/** Records headers and bodies of the requests for which it is on. */
+export class Captures {
+  /** False: no request is captured, and none needs to be looked at. */
+  isActive = false
+  readonly #all: boolean
+  readonly #rules: CaptureRules
+  readonly #store: CapturedRequests
+  readonly #masked: ReadonlySet<string>
+
+  constructor(settings: CaptureSettings, records: Records) {
+    this.#all = settings.traffic_full_capture
+    this.#masked = maskedNames(settings)
+    this.#store = new CapturedRequests({
+      maxBytes: settings.capture_memory_mib * 1_048_576,
+      maxBodyBytes: settings.capture_body_kib * 1024,
+    })
+    this.#rules = new CaptureRules(records, isEmpty => (this.isActive = this.#all || !isEmpty))
+  }
+
+  close(): void {
+    this.#rules.close()
+  }
+
+  /** Memory that is held. */
+  get bytes(): number {
+    return this.#store.bytes
+  }
+
+  has(id: string): boolean {
+    return this.#store.get(id) !== undefined
+  }
+
+  /** In the form of the management API. */
+  find(id: string): CaptureRecord | undefined {
+    const captured = this.#store.get(id)
+    return captured && { ownerId: captured.ownerId, capture: shownCapture(captured, this.#masked) }
+  }
+
+  #begin({ client, head, context }: Exchange): CapturedRequest {
+    const captured = this.#store.begin({ id: context.id, client, head })
+    context.telemetry.isCaptured = true
+    return captured
+  }
+
+  /** Handles a request at its route, and records it if it is selected. */
+  around(exchange: Exchange, route: RouteInfo, endpoint: Endpoint): Promise<Reply> {
+    const { head, body } = exchange
+    const captured = this.#capturedAt(exchange, route)
+    if (captured === undefined) return endpoint(exchange)
+    captured.ownerId = route.ownerId ?? ''
+    const tapped = isBodiless(head)
+      ? exchange
+      : { ...exchange, body: new TappedBody(body, this.#store, captured, 'request') }
+    return endpoint(tapped).then(reply => this.#tap(captured, reply))
+  }
+
+  /** A response is sent: that of the endpoint, or one that the gateway sends in its place. */
+  replied({ id }: RequestContext, { head, body }: Reply): void {
+    const captured = this.#store.get(id)
+    if (captured === undefined || captured.records(body)) return
+    this.#store.change(captured, () => captured.respond(head, body))
+    if (isBodiless(head)) captured.response.end()
+  }
+
+  ended({ id }: RequestContext, isComplete: boolean): void {
+    const captured = this.#store.get(id)
+    if (captured !== undefined) captured.isComplete = isComplete
+  }
+
+  /** A request may pass here again, to another service, after the first one failed. */
+  #capturedAt(exchange: Exchange, route: RouteInfo): CapturedRequest | undefined {
+    const { context, head } = exchange
+    if (context.isCaptured) return this.#store.get(context.id)
+    return this.#all || this.#rules.includes(head.host, route) ? this.#begin(exchange) : undefined
+  }
+
+  #tap(captured: CapturedRequest, reply: Reply): Reply {
+    const { head, body, upgraded } = reply
+    const store = this.#store
+    if (body instanceof TextBody || isBodiless(head) || upgraded !== undefined) {
+      store.change(captured, () => captured.respond(head, body))
+      if (body instanceof TextBody) store.addText(captured, 'response', body.text)
+      else captured.response.end()
+      return reply
+    }
+    const tapped = new TappedBody(body, store, captured, 'response')
+    store.change(captured, () => captured.respond(head, tapped))
+    return { ...reply, body: tapped }
+  }
+}

@@ -1,0 +1,9 @@
+import type { RequestHistory } from '#registry/live.ts'
+
+/** A gateway that has served no request. */
+export const noRequests: RequestHistory = {
+  find: async () => undefined,
+  list: async () => [],
+  watch: () => () => undefined,
+  capture: async () => undefined,
+}
