@@ -34,6 +34,17 @@ export interface LiveCapture {
   readonly capture: ResourceBody
 }
 
+/** A request to send again; what is absent stays as captured. */
+export interface LiveReplay {
+  readonly id: string
+  readonly ip: string
+  readonly via: 'edge' | 'agent'
+  readonly method?: string | undefined
+  readonly path?: string | undefined
+  readonly headers: readonly { readonly name: string; readonly value: string | null }[]
+  readonly body?: Uint8Array | undefined
+}
+
 /**
  * Online state and history, implemented by the gateway and event delivery. Resources come without `uri`; a Ref in them
  * is the id and the path of its target.
@@ -52,6 +63,8 @@ export interface Live {
   explain(request: RequestToExplain): Promise<ExplainedRequest>
   /** Undefined if the request was not captured, or its capture was evicted. */
   capture(id: string): Promise<LiveCapture | undefined>
+  /** Sends a captured request again; the capture of the new one, or undefined as above. */
+  replay(order: LiveReplay): Promise<LiveCapture | undefined>
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: LiveCommand): Promise<void>
 }

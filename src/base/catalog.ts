@@ -1038,7 +1038,32 @@ export const catalog = {
   captured_for_other: {
     number: 90414,
     status: 403,
-    text: 'Request {id} was sent to an endpoint of another owner. Only its owner and admins may see it.',
+    text: 'Request {id} was sent to an endpoint of another owner. Only its owner and admins may see or repeat it.',
+  },
+  replay_truncated: {
+    number: 90415,
+    status: 400,
+    text: 'The body of request {id} was not captured completely: give "body" to replay it.',
+  },
+  replay_invalid: {
+    number: 90416,
+    status: 400,
+    text: 'Request {id} cannot be sent with these changes: {reason}.',
+  },
+  replay_body: {
+    number: 90419,
+    status: 400,
+    text: '"{field}" must be base64, as "body_encoding" says.',
+  },
+  replay_upgrade: {
+    number: 90417,
+    status: 400,
+    text: 'Request {id} asked for another protocol ({protocol}), such as a WebSocket: only requests with a response can be replayed.',
+  },
+  replays_busy: {
+    number: 90418,
+    status: 429,
+    text: 'This server already runs {limit} replays. Try again when one of them has ended.',
   },
   port_not_allowed: {
     number: 90025,

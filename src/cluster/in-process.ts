@@ -29,11 +29,16 @@ function thisProcess(
 }
 
 /** The requests of a gateway in this process. */
-const ownHistory = ({ requests, captures }: Pick<Gateway, 'requests' | 'captures'>): RequestHistory => ({
+const ownHistory = ({
+  requests,
+  captures,
+  replays,
+}: Pick<Gateway, 'requests' | 'captures' | 'replays'>): RequestHistory => ({
   find: async id => requests.find(id),
   list: async page => requests.list(page),
   watch: (filters, watcher) => requests.watch(filters, watcher),
   capture: async id => captures.find(id),
+  replay: order => replays.run(order),
 })
 
 /** A gateway in this process. */

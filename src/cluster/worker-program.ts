@@ -11,7 +11,7 @@ import type { RequestWatch } from '#cluster/request-watches.ts'
 import type { DirectoryChange } from '#cluster/shared-directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { AgentCommand } from '#registry/directory.ts'
-import type { RequestPage } from '#registry/live.ts'
+import type { ReplayOrder, RequestPage } from '#registry/live.ts'
 import type { SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
@@ -35,6 +35,8 @@ class Worker {
         findRequest: async (id: string) => this.#running.requests.find(id),
         listRequests: async (page: RequestPage) => this.#running.requests.list(page),
         findCapture: async (id: string) => this.#running.captures.find(id),
+        hasCapture: async (id: string) => this.#running.captures.has(id),
+        replay: (order: ReplayOrder) => this.#running.replays.run(order),
         metrics: async () => this.#running.metrics.registry.snapshot(),
         explain: (request: Parameters<Gateway['explain']>[0]) => this.#running.explain(request),
         processReport: async () => processReport(),

@@ -14,6 +14,7 @@ import { anyConnection } from '#registry/agent-connections.ts'
 import {
   LiveView,
   type CaptureRecord,
+  type ReplayOrder,
   type RequestHistory,
   type RequestPage,
   type RequestWatcher,
@@ -146,6 +147,15 @@ class Workers {
     return (await this.#askAll<CaptureRecord | undefined>('findCapture', id)).find(
       found => found !== undefined,
     )
+  }
+
+  /** Only the process that has the capture sends it again. */
+  async replay(order: ReplayOrder): Promise<CaptureRecord | undefined> {
+    for (const { channel } of this.#workers.values()) {
+      const isThere = await channel.request<boolean>('hasCapture', order.id).catch(() => false)
+      if (isThere) return channel.request('replay', order)
+    }
+    return undefined
   }
 
   watchRequests(filters: RequestWatch['filters'], watcher: RequestWatcher): () => void {
@@ -312,6 +322,7 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
     list: page => workers.listRequests(page),
     watch: (filters, watcher) => workers.watchRequests(filters, watcher),
     capture: id => workers.findCapture(id),
+    replay: order => workers.replay(order),
   }
   const running = opened.move()
   return {

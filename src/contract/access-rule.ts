@@ -1,4 +1,4 @@
-import { auditEvents } from '#contract/events/index.ts'
+import { auditEvents, REPLAYED } from '#contract/events/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
 import { tunnelSession } from '#contract/kinds/live.ts'
@@ -49,6 +49,7 @@ const kindsByEvent: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['agent_session_start.v0', tunnelSession],
   ['agent_session_stop.v0', tunnelSession],
   ['http_request_complete.v0', request],
+  [REPLAYED, request],
   ['tcp_connection_closed.v0', request],
 ])
 

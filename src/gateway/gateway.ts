@@ -19,6 +19,7 @@ import { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import { Modules } from '#gateway/modules/index.ts'
 import { ModuleState } from '#gateway/modules/module-state.ts'
 import { type BoundAddresses, openListeners } from '#gateway/open-listeners.ts'
+import { RequestReplays } from '#gateway/request-replays.ts'
 import { explainRequest } from '#gateway/routing/explain.ts'
 import { Router, type RouterOptions } from '#gateway/routing/router.ts'
 import { TcpPortReconciler } from '#gateway/routing/tcp-port-reconciler.ts'
@@ -48,6 +49,7 @@ export interface Gateway {
   /** What would handle a request, without sending it. */
   readonly explain: ExplainRequest
   readonly captures: Captures
+  readonly replays: RequestReplays
   /** Stops accepting clients and finishes their requests; agents stay. What lasts past the deadline is aborted. */
   quiesce(deadlineMs: number): Promise<void>
   /**
@@ -104,6 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const defaultEnd = (): number => certificates.defaultEnd
   opened.defer(watchExpiry(metrics, { info, records, log, defaultEnd }))
   const requests = new RequestLog({ metrics, log, traffic, usage, captures, ...options.requests })
+  const replays = new RequestReplays({ captures, answer: router.answer, observer: requests })
   const clients = makeClientListeners(options, {
     records,
     router,
@@ -129,7 +132,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return running.disposeAsync()
   }
   const explain: ExplainRequest = request => explainRequest(router, records, request)
-  return { bound, info, records, registry, metrics, requests, captures, explain, quiesce, moveOut, drain }
+  const live = { requests, captures, replays, explain }
+  return { bound, info, records, registry, metrics, ...live, quiesce, moveOut, drain }
 }
 
 /** The SSH listener knows its host. */

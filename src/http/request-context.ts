@@ -95,6 +95,8 @@ export interface RoutingSection {
   route: RouteInfo | undefined
   /** How many modules have allowed the request. */
   modulesPassed: number
+  /** It goes straight to the backend: a replay by the owner. */
+  skipsModules: boolean
 }
 
 /** Written by sign-in. */
@@ -163,6 +165,7 @@ export class RequestContext implements Readonly<Sections> {
   readonly id = newRequestId(this.begun)
   readonly route: RouteInfo | undefined = undefined
   readonly modulesPassed: number = 0
+  readonly skipsModules: boolean = false
   readonly upstreamStartedAt: number = 0
   readonly respondedAt: number = 0
   readonly tunnel: TunnelRecord | undefined = undefined

@@ -43,6 +43,21 @@ export interface CaptureRecord {
   readonly capture: ResourceBody
 }
 
+/** A request to send again; what is absent stays as captured. */
+export interface ReplayOrder {
+  readonly id: string
+  /** The address of the caller, as the client address of the new request. */
+  readonly ip: string
+  /** `agent`: straight to the backend, without modules. */
+  readonly via: 'edge' | 'agent'
+  readonly method?: string | undefined
+  /** Path and query. */
+  readonly path?: string | undefined
+  /** Each name replaces all headers of that name; null removes them. */
+  readonly headers: readonly { readonly name: string; readonly value: string | null }[]
+  readonly body?: Uint8Array | undefined
+}
+
 /** The last requests, of every process. */
 export interface RequestHistory {
   find(id: string): Promise<ResourceBody | undefined>
@@ -52,6 +67,8 @@ export interface RequestHistory {
   watch(filters: NonNullable<RequestPage['filters']>, watcher: RequestWatcher): () => void
   /** Undefined if the request was not captured, or its capture was evicted. */
   capture(id: string): Promise<CaptureRecord | undefined>
+  /** Sends a captured request again; returns the capture of the new one, or undefined as above. */
+  replay(order: ReplayOrder): Promise<CaptureRecord | undefined>
 }
 
 export interface OnlineCounts {
@@ -151,6 +168,10 @@ export class LiveView {
 
   capture(id: string): Promise<CaptureRecord | undefined> {
     return this.#options.requests.capture(id)
+  }
+
+  replay(order: ReplayOrder): Promise<CaptureRecord | undefined> {
+    return this.#options.requests.replay(order)
   }
 
   command(sessionId: string, command: AgentCommand): Promise<void> {

@@ -93,6 +93,7 @@ function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
     explain: request => online.explain(request),
     watchRequests: (filters, watcher) => online.watchRequests(filters, watcher),
     capture: id => online.capture(id),
+    replay: order => online.replay(order),
     async command(id, command) {
       if (command === 'test') return sendTest(engine, id)
       if (command !== 'replay') return online.command(id, command)

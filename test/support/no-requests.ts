@@ -6,4 +6,5 @@ export const noRequests: RequestHistory = {
   list: async () => [],
   watch: () => () => undefined,
   capture: async () => undefined,
+  replay: async () => undefined,
 }

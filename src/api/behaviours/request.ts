@@ -1,41 +1,18 @@
 import type { Call } from '#api/call.ts'
-import type { LiveCapture } from '#api/live.ts'
+import { explainRoute } from '#api/behaviours/explain-route.ts'
+import { outboxEntry } from '#api/outbox-entry.ts'
+import type { LiveCapture, LiveReplay } from '#api/live.ts'
 import type { ResourceHooks } from '#api/resource-hooks.ts'
-import { canonicalAddress } from '#base/addresses.ts'
-import { fail } from '#base/errors.ts'
+import { fail, Problem } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
 import { allows } from '#contract/access-rule.ts'
 import type { ResourceBody } from '#contract/body.ts'
+import { REPLAYED } from '#contract/events/index.ts'
+import type { replayEdits } from '#contract/kinds/request-capture.ts'
 import { request as kind } from '#contract/kinds/request.ts'
-import type { requestToExplain, RequestToExplain } from '#contract/route-explanation.ts'
 import type { Create } from '#contract/shape.ts'
 
-/** The path stays as it is written: the gateway compares paths as clients send them, and a URL parser changes them. */
-const URL_FORM = /^(https?):\/\/(\[[\da-f:.]+\]|[^\s/:?#@[\]]+)(?::\d{1,5})?(\/[^\s?#]*)?(?:\?[^\s#]*)?$/i
-/** RFC 9110, section 5.1. */
-const HEADER_NAME = /^[!#$%&'*+.^`|~\w-]+$/
-
-function readRequest(given: ResourceBody, { ip: caller }: Call): RequestToExplain {
-  const {
-    request_url: url,
-    method = 'GET',
-    headers = {},
-    ip = caller,
-  } = given as Create<typeof requestToExplain>
-  const [, scheme = '', name = '', path = '/'] = URL_FORM.exec(url) ?? []
-  const host = URL.parse(`http://${name}`)?.hostname.replace(/\.$/, '')
-  if (!host) return fail('target_url', { field: 'request_url', example: 'https://shop.example.com/cart' })
-  const bad = Object.keys(headers).find(header => !HEADER_NAME.test(header))
-  if (bad !== undefined) fail('invalid_value', { field: 'headers', reason: `has the invalid name "${bad}"` })
-  return {
-    scheme: scheme.toLowerCase() === 'http' ? 'http' : 'https',
-    method,
-    host,
-    path,
-    headers,
-    ip: canonicalAddress(ip) ?? fail('ip_invalid', { field: 'ip', value: ip }),
-  }
-}
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** The capture of a request, for the owner of its endpoint and admins. */
 async function findCapture(id: string, { live, principal }: Call): Promise<LiveCapture> {
@@ -48,16 +25,55 @@ async function findCapture(id: string, { live, principal }: Call): Promise<LiveC
   return found
 }
 
+type Edits = Create<typeof replayEdits>
+
+/** What to send: the capture with the caller's changes. */
+function orderOf(id: string, edits: Edits, ip: string): LiveReplay {
+  const { via, method, path, headers, body, body_encoding: encoding } = edits
+  if (encoding === 'base64' && body !== undefined && !BASE64.test(body))
+    fail('replay_body', { field: 'body' })
+  return {
+    id,
+    ip,
+    via: via ?? 'edge',
+    method,
+    path,
+    headers: headers ?? [],
+    body: body === undefined ? undefined : Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8'),
+  }
+}
+
+async function replay(id: string, edits: Edits, call: Call): Promise<ResourceBody> {
+  await findCapture(id, call)
+  const order = orderOf(id, edits, call.ip)
+  try {
+    const { capture } = (await call.live.replay(order)) ?? fail('not_captured', { id })
+    await recordReplay(order, capture, call)
+    return { request_id: capture['request_id'], capture }
+  } catch (error) {
+    // A refusal means that nothing was sent; after anything else it may have been.
+    if (!(error instanceof Problem)) await recordReplay(order, {}, call)
+    throw error
+  }
+}
+
+/** Who replayed what, for the audit log. Neither query nor body: they may contain secrets. */
+async function recordReplay({ id, via }: LiveReplay, capture: ResourceBody, call: Call): Promise<void> {
+  const { method, target } = (capture['request'] ?? {}) as { method?: string; target?: string }
+  const object = {
+    id: capture['request_id'] ?? null,
+    replay_of: id,
+    via,
+    method,
+    path: target?.replace(/\?.*/s, ''),
+  }
+  await call.store.commit([outboxEntry(REPLAYED, object, call)])
+}
+
 export const request: ResourceHooks = {
-  collectionQueries: {
-    async explain(given, call) {
-      const { ownerId, explanation } = await call.live.explain(readRequest(given, call))
-      const { principal } = call
-      // Not even the names of others: a member learns only about endpoints of its own.
-      return principal.role === 'admin' || ownerId === principal.id ? explanation : fail('not_found')
-    },
-  },
+  collectionQueries: { explain: explainRoute },
   liveQueries: {
     capture: async ({ id }, call) => (await findCapture(id, call)).capture,
+    replay: ({ id, body }, call) => replay(id, body, call),
   },
 }

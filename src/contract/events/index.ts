@@ -42,9 +42,13 @@ export const gatewayEvents: ReadonlySet<string> = new Set([
  */
 const foreignEvents = ['secret', 'vault'].flatMap(name => changes.map(what => typeOf(name, what)))
 
+/** A captured request was sent again. It is recorded like a change, but nothing stored changes. */
+export const REPLAYED = 'request_replayed.v0'
+
 /** Every event type that a subscription may name. */
 export const eventTypes: ReadonlySet<string> = new Set([
   ...Object.values(kinds).flatMap(auditEvents),
+  REPLAYED,
   ...gatewayEvents,
   ...foreignEvents,
 ])

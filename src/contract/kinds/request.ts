@@ -1,5 +1,5 @@
 import { kind } from '#contract/kind.ts'
-import { requestCapture } from '#contract/kinds/request-capture.ts'
+import { replayEdits, replayResult, requestCapture } from '#contract/kinds/request-capture.ts'
 import { requestToExplain, routeExplanation } from '#contract/route-explanation.ts'
 import { flag, integer, line, listOf, moment, nullable, number, object, oneOf } from '#contract/schema.ts'
 import { readSchema } from '#contract/shape-schema.ts'
@@ -35,6 +35,13 @@ export const request = kind({
       path: '/capture',
       doc: 'Read the captured headers and bodies of a request.',
       output: readSchema(requestCapture),
+    },
+    replay: {
+      method: 'POST',
+      path: '/replay',
+      doc: 'Send a captured request again, with changes, and wait for its response.',
+      input: replayEdits,
+      output: readSchema(replayResult),
     },
   },
   filters: {

@@ -80,7 +80,7 @@ export class Compiler {
         ownerId: moduleContext.ownerId ?? '',
       }
       const last = backend?.answer ?? offline
-      const answer = traced(route, chain(handlers, unreserved(timed(last))), this.#options.captures)
+      const answer = traced(route, replayable(handlers, unreserved(timed(last))), this.#options.captures)
       const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
       const plan = { route, modules, backendId: backendIdIn(sources) }
       return {
@@ -167,6 +167,12 @@ const traced =
       ? captures.around(exchange, route, endpoint)
       : endpoint(exchange)
   }
+
+/** Modules in front of a backend, which the owner's replays may skip. */
+function replayable(handlers: readonly Handler[], backend: Endpoint): Endpoint {
+  const whole = chain(handlers, backend)
+  return exchange => (exchange.context.skipsModules ? backend(exchange) : whole(exchange))
+}
 
 /** Keeps the gateway's own paths from every backend; sign-in handles its paths before. */
 const unreserved =

@@ -7,6 +7,8 @@ export interface CaptureStart {
   readonly id: string
   readonly client: HttpClientConnection
   readonly head: RequestHead
+  /** The request that it repeats. */
+  readonly replayOf?: string | undefined
 }
 
 /** The overhead of a capture besides its texts and bodies. */
@@ -21,6 +23,7 @@ export class CapturedRequest {
   readonly id: string
   readonly client: HttpClientConnection
   readonly head: RequestHead
+  readonly replayOf: string | undefined
   readonly request = new RecordedBody()
   readonly response = new RecordedBody()
   /** The owner of the endpoint; empty if members share it. */
@@ -32,10 +35,11 @@ export class CapturedRequest {
   #responseHead: ResponseHead | undefined
   #responseBody: Body | undefined
 
-  constructor({ id, client, head }: CaptureStart) {
+  constructor({ id, client, head, replayOf }: CaptureStart) {
     this.id = id
     this.client = client
     this.head = head
+    this.replayOf = replayOf
     if (isBodiless(head)) this.request.end()
   }
 

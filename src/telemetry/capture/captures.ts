@@ -51,14 +51,19 @@ export class Captures {
     return this.#store.get(id) !== undefined
   }
 
+  get(id: string): CapturedRequest | undefined {
+    return this.#store.get(id)
+  }
+
   /** In the form of the management API. */
   find(id: string): CaptureRecord | undefined {
     const captured = this.#store.get(id)
     return captured && { ownerId: captured.ownerId, capture: shownCapture(captured, this.#masked) }
   }
 
-  #begin({ client, head, context }: Exchange): CapturedRequest {
-    const captured = this.#store.begin({ id: context.id, client, head })
+  /** Captures a request, whether a rule selects it or not. */
+  begin({ client, head, context }: Exchange, replayOf?: string): CapturedRequest {
+    const captured = this.#store.begin({ id: context.id, client, head, replayOf })
     context.telemetry.isCaptured = true
     return captured
   }
@@ -92,7 +97,7 @@ export class Captures {
   #capturedAt(exchange: Exchange, route: RouteInfo): CapturedRequest | undefined {
     const { context, head } = exchange
     if (context.isCaptured) return this.#store.get(context.id)
-    return this.#all || this.#rules.includes(head.host, route) ? this.#begin(exchange) : undefined
+    return this.#all || this.#rules.includes(head.host, route) ? this.begin(exchange) : undefined
   }
 
   #tap(captured: CapturedRequest, reply: Reply): Reply {

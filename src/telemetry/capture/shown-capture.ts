@@ -20,7 +20,7 @@ export const maskedNames = ({
 
 /** A capture in the form of the management API. */
 export function shownCapture(captured: CapturedRequest, masked: ReadonlySet<string>): ResourceBody {
-  const { head, responseHead } = captured
+  const { head, responseHead, replayOf } = captured
   const request: CapturedRequestView = {
     method: head.method,
     target: head.target,
@@ -36,7 +36,7 @@ export function shownCapture(captured: CapturedRequest, masked: ReadonlySet<stri
       }
     : null
   const { id, isComplete: complete } = captured
-  return { request_id: id, complete, request, response }
+  return { request_id: id, replay_of: replayOf ?? null, complete, request, response }
 }
 
 /** The length is part of how a message is framed, and not of its fields. */

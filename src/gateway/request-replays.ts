@@ -1,0 +1,140 @@
+import { fail } from '#base/errors.ts'
+import { type Body, bodyOf, noBody } from '#http/body.ts'
+import { ClientAbort, type Endpoint, type Exchange, type Observer, type Reply } from '#http/exchange.ts'
+import type { RequestHead } from '#http/head.ts'
+import { HttpError } from '#http/http-error.ts'
+import { parseRequestHead } from '#http/http1-request-head.ts'
+import { isBare } from '#http/http1-serialize.ts'
+import { errorReply } from '#http/pages.ts'
+import { RequestContext } from '#http/request-context.ts'
+import type { CaptureRecord, ReplayOrder } from '#registry/live.ts'
+import type { CapturedRequest } from '#telemetry/capture/captured-request.ts'
+import type { Captures } from '#telemetry/capture/captures.ts'
+
+interface ReplayOptions {
+  readonly captures: Captures
+  readonly answer: Endpoint
+  readonly observer: Observer
+}
+
+/** The request header that marks a replay; only the gateway sets it. */
+const REPLAY_OF = 'adit-replay-of'
+const WAIT_MS = 30_000
+/** Each holds a body. */
+const MAX_REPLAYS = 32
+
+/** Sends captured requests again. */
+export class RequestReplays {
+  readonly #options: ReplayOptions
+  #running = 0
+
+  constructor(options: ReplayOptions) {
+    this.#options = options
+  }
+
+  /** Resolves at the end of the response, or when time is up; undefined if the request is not captured here. */
+  async run(order: ReplayOrder): Promise<CaptureRecord | undefined> {
+    const { captures } = this.#options
+    const captured = captures.get(order.id)
+    if (captured === undefined) return undefined
+    const exchange = exchangeOf(captured, order)
+    if (this.#running >= MAX_REPLAYS) fail('replays_busy', { limit: MAX_REPLAYS })
+    this.#running++
+    try {
+      // Until its route is known, only the owner of the first request may see it.
+      captures.begin(exchange, order.id).ownerId = captured.ownerId
+      await this.#send(exchange)
+    } finally {
+      this.#running--
+    }
+    return captures.find(exchange.context.id)
+  }
+
+  async #send(exchange: Exchange): Promise<void> {
+    const { observer } = this.#options
+    const { client, head, context, clientAbort } = exchange
+    const { promise: late, resolve } = Promise.withResolvers<'late'>()
+    const timer = setTimeout(() => resolve('late'), WAIT_MS)
+    try {
+      const replying = this.#reply(exchange)
+      const reply = await Promise.race([replying, late])
+      // What still arrives is not awaited.
+      if (reply === 'late') void replying.then(({ body }) => body.cancel())
+      const sent =
+        reply === 'late' ? errorReply('upstream_timeout', head, { seconds: WAIT_MS / 1000 }) : reply
+      observer.replied(client, head, sent, context)
+      observer.ended(context, reply !== 'late' && (await received(reply, head, late)))
+    } finally {
+      clearTimeout(timer)
+      clientAbort.abort()
+    }
+  }
+
+  async #reply(exchange: Exchange): Promise<Reply> {
+    try {
+      return await this.#options.answer(exchange)
+    } catch (error) {
+      this.#options.observer.failed(exchange.head, error)
+      return errorReply('gateway_fault', exchange.head)
+    }
+  }
+}
+
+/** Reads a response to its end; false if it was truncated, or time was up. */
+async function received(
+  { head, body }: Reply,
+  { method }: RequestHead,
+  late: Promise<'late'>,
+): Promise<boolean> {
+  if (isBare(method, head.status)) {
+    body.cancel()
+    return true
+  }
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  body.read({ data: () => undefined, end: () => resolve(true), fail: () => resolve(false) }, false)
+  const outcome = await Promise.race([promise, late])
+  if (outcome === 'late') body.cancel()
+  return outcome === true
+}
+
+function exchangeOf(captured: CapturedRequest, order: ReplayOrder): Exchange {
+  const { id, client: before } = captured
+  const { upgrade: protocol } = captured.head
+  if (protocol !== '') fail('replay_upgrade', { id, protocol })
+  if (order.body === undefined && !captured.request.isWhole) fail('replay_truncated', { id })
+  const bytes = order.body === undefined ? captured.request.bytes : Buffer.from(order.body)
+  const head = headOf(captured, order, bytes.length)
+  const context = new RequestContext()
+  context.routing.skipsModules = order.via === 'agent'
+  context.connection.content = { counted: bytes.length }
+  const body: Body = bytes.length === 0 ? { ...noBody, framing: head.framing } : bodyOf(bytes)
+  return {
+    // Its certificate was proved, and is part of what is repeated.
+    client: { ...before, ip: order.ip, port: 0 },
+    head: { ...head, fields: head.fields.with(REPLAY_OF, id) },
+    body,
+    clientAbort: new ClientAbort(),
+    context,
+    sendInformational: () => undefined,
+  }
+}
+
+/** Parsed like the head of a client, so that changes cannot say more than a client could. */
+function headOf(captured: CapturedRequest, order: ReplayOrder, length: number): RequestHead {
+  const { id, head: before } = captured
+  const replaced = order.headers.map(({ name }) => name.toLowerCase())
+  let fields = before.fields.withoutAll(['expect', ...replaced])
+  const refuse = (reason: string): never => fail('replay_invalid', { id, reason })
+  for (const { name, value } of order.headers) {
+    if (/[\0\r\n]/.test(name + (value ?? ''))) refuse('a header has a line break')
+    if (value !== null) fields = fields.with(name, value)
+  }
+  const { method = before.method, path = before.target } = order
+  const hasBody = length > 0 || before.framing.kind !== 'none'
+  const framing = hasBody ? `Content-Length: ${length}\r\n` : ''
+  const text = `${method} ${path} HTTP/1.1\r\nHost: ${before.authority}\r\n${framing}${fields.text}`
+  const head = parseRequestHead(text)
+  if (head instanceof HttpError) return refuse(String(head.values['reason'] ?? head.code))
+  if (head.host !== before.host || head.upgrade !== '') refuse('it must stay at its host and in HTTP')
+  return head
+}

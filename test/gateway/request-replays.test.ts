@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { after, before, suite, test } from 'node:test'
+import { text } from 'node:stream/consumers'
+import { assertRefused } from '../support/each-store.ts'
+import { type Member, newMember } from '../support/members.ts'
+import { secretText } from '../support/secrets.ts'
+import { CaptureWorld, valuesOf } from '../telemetry/capture/support.ts'
+
+const HOST = 'hooks.example.test'
+const TOKEN = `Bearer ${secretText('replayed')}`
+
+interface Seen {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+/** In one process and in two, of which only one has the capture. */
+for (const workers of ['1', '2'])
+  suite(`replays, with ${workers} gateway processes`, () => {
+    let world: CaptureWorld
+    let member: Member
+    const seen: Seen[] = []
+
+    before(async () => {
+      world = await CaptureWorld.start({ workers, traffic_full_capture: 'on', capture_body_kib: '1' })
+      member = await newMember(world.server.api)
+      const service = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+        const { method, url, headers } = request
+        seen.push({ method, url, headers, body: await text(request) })
+        response.end(headers['x-version'] === '2' ? 'fixed' : 'broken')
+      }
+      const edge = await world.edge([HOST])
+      await world.route(edge, '/', await world.static((...given) => void service(...given)), {
+        request_headers: { add: { 'x-module': 'ran' } },
+      })
+    })
+    after(() => world[Symbol.asyncDispose]())
+
+    const send = async (body = '{"n":1}') => {
+      const headers = { authorization: TOKEN, 'x-version': '1' }
+      const sent = await world.ask(`${HOST}/hook?id=7`, { method: 'POST', body, headers })
+      await world.captured(sent.requestId)
+      return sent.requestId
+    }
+    const replay = (id: string, edits: object = {}, options = {}) =>
+      world.server.api.post(`/requests/${id}/replay`, edits, options)
+    const last = (): Seen => seen.at(-1) ?? assert.fail('the service got no request')
+
+    test('send the same request through all modules, with the real values of masked headers', async () => {
+      const id = await send()
+      const { status, body } = await replay(id)
+      assert.equal(status, 200)
+      assert.notEqual(body.request_id, id)
+      const { method, url, headers, body: got } = last()
+      assert.deepEqual([method, url, got], ['POST', '/hook?id=7', '{"n":1}'])
+      assert.deepEqual([headers.authorization, headers['x-module']], [TOKEN, 'ran'])
+      assert.equal(headers['adit-replay-of'], id)
+      const { capture } = body
+      assert.deepEqual([capture.replay_of, capture.complete, capture.response.body], [id, true, 'broken'])
+      assert.deepEqual(valuesOf(capture.request, 'authorization'), ['[masked]'])
+      const { body: shown } = await world.server.api.get(`/requests/${body.request_id}`)
+      assert.deepEqual([shown.host, shown.status, shown.captured, shown.complete], [HOST, 200, true, true])
+      assert.deepEqual((await world.read(body.request_id)).body, capture)
+    })
+
+    test('send changes, straight to the backend', async () => {
+      const id = await send()
+      const { body } = await replay(id, {
+        via: 'agent',
+        method: 'PUT',
+        path: '/other?id=8',
+        headers: [
+          { name: 'X-Version', value: '2' },
+          { name: 'authorization', value: null },
+        ],
+        body: Buffer.from('{"n":2}').toString('base64'),
+        body_encoding: 'base64',
+      })
+      const { method, url, headers, body: got } = last()
+      assert.deepEqual([method, url, got], ['PUT', '/other?id=8', '{"n":2}'])
+      assert.deepEqual([headers['x-version'], headers.authorization], ['2', undefined])
+      assert.equal(headers['x-module'], undefined)
+      assert.equal(body.capture.response.body, 'fixed')
+      const { body: audit } = await world.server.api.get('/audit_events?type=request_replayed.v0&limit=1')
+      const [{ object, principal }] = audit.audit_events
+      assert.deepEqual(object, {
+        id: body.request_id,
+        replay_of: id,
+        via: 'agent',
+        method: 'PUT',
+        path: '/other',
+      })
+      assert.equal(principal.ip, '127.0.0.1')
+    })
+
+    test('of a truncated body need a body', async () => {
+      const id = await send('x'.repeat(5000))
+      const count = seen.length
+      await assertRefused(world.server.api, { path: `/requests/${id}/replay`, body: {}, code: 90_415 })
+      assert.equal(seen.length, count)
+      assert.equal((await replay(id, { body: 'short' })).status, 200)
+      assert.equal(last().body, 'short')
+    })
+
+    test('are rejected for other hosts, broken heads, members and unknown requests', async () => {
+      const id = await send()
+      const count = seen.length
+      const path = `/requests/${id}/replay`
+      const bad = [
+        { headers: [{ name: 'Host', value: 'other.example.test' }] },
+        { headers: [{ name: 'Content-Length', value: '3' }] },
+        { headers: [{ name: 'Transfer-Encoding', value: 'chunked' }] },
+        { headers: [{ name: 'x', value: 'y\r\nz: 1' }] },
+        { method: 'GET /' },
+        { path: 'no slash' },
+      ]
+      for (const body of bad) await assertRefused(world.server.api, { path, body, code: 90_416 })
+      const refused = await replay(id, {}, { token: member.token })
+      assert.deepEqual([refused.status, refused.body.error_code], [403, 'ERR_ADIT_90414'])
+      assert.equal((await replay(`rq_${'0'.repeat(27)}`)).status, 404)
+      assert.equal(seen.length, count)
+    })
+  })
