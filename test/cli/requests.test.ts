@@ -39,6 +39,42 @@ suite('adit requests', () => {
     assert.match(stdout, /^It did not fail\.$/m)
   })
 
+  test('show prints what was captured, and replay sends it again', async () => {
+    const { id } = await world.make('/captures', { host: 'a.example.test' })
+    const ask = () =>
+      world.ask('a.example.test/shown?q=1', {
+        method: 'POST',
+        body: "it's here",
+        headers: { authorization: secretText('shown'), 'x-plain': 'yes' },
+      })
+    const requestId = await until(async () => {
+      const { requestId: asked } = await ask()
+      const { body } = await world.server.api.get(`/requests/${asked}`)
+      return body.captured === true && asked
+    })
+    const shown = (...options: string[]) => runAdit(['requests', 'show', requestId, ...options], environment)
+    assert.match((await shown()).stdout, /^POST \/shown\?q=1\nhost: a\.example\.test\n/)
+    const { stdout: curl } = await shown('-o', 'curl')
+    assert.match(curl, /^curl 'https:\/\/a\.example\.test\/shown\?q=1' \\\n {2}-X 'POST' \\\n/)
+    assert.match(curl, /--data-raw 'it'\\''s here'\n$/)
+    const har = JSON.parse((await shown('-o', 'har')).stdout)
+    assert.equal(har.log.entries[0].response.content.text, 'fine')
+    const again = await runAdit(
+      ['requests', 'replay', requestId, '--method', 'PUT', '--header', 'X-Plain:', '--body', 'new'],
+      environment,
+    )
+    assert.equal(again.code, 0)
+    assert.match(again.stdout, /^rq_\w+\n\nPUT \/shown\?q=1\n(?:(?!x-plain).)*\n\nnew\n\n200 OK\n/s)
+    await world.server.api.delete(`/captures/${id}`)
+  })
+
+  test('show says how to capture a request', async () => {
+    const { requestId } = await world.ask('b.example.test/uncaptured')
+    const { code, stderr } = await runAdit(['requests', 'show', requestId], environment)
+    assert.equal(code, 3)
+    assert.match(stderr, /was not captured.*POST \/captures/)
+  })
+
   test('why fails with 3 for a request that is not kept', async () => {
     const { code, stderr } = await runAdit(['requests', 'why', `rq_${'0'.repeat(27)}`], environment)
     assert.equal(code, 3)

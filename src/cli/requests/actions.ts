@@ -1,7 +1,9 @@
 import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
-import { CommandError, exitCodes } from '#cli/failure.ts'
+import { CommandError, exitCodes, UsageError } from '#cli/failure.ts'
 import { filtersIn } from '#cli/filters.ts'
 import { printableJson } from '#cli/printable.ts'
+import { captureCurl, captureText } from '#cli/requests/capture-text.ts'
+import { harOf } from '#cli/requests/har.ts'
 import { explanation, requestLine } from '#cli/requests/request-text.ts'
 import { createClient } from '#client/client.ts'
 import { streams } from '#contract/streams.ts'
@@ -35,3 +37,51 @@ export async function tail(options: TailOptions): Promise<void> {
 export async function why(id: string, options: ConnectionOptions): Promise<void> {
   process.stdout.write(explanation(await clientFor(options).requests.get(id)))
 }
+
+export interface ShowOptions extends ConnectionOptions {
+  readonly output: 'text' | 'har' | 'curl' | 'json'
+}
+
+export async function show(id: string, { output, ...connection }: ShowOptions): Promise<void> {
+  const { requests } = clientFor(connection)
+  const capture = await requests.capture(id)
+  if (output === 'text') return write(captureText(capture))
+  if (output === 'json') return writeJson(capture)
+  const shown = await requests.get(id)
+  return output === 'curl' ? write(captureCurl(capture, shown)) : writeJson(harOf(capture, shown))
+}
+
+export interface ReplayOptions extends ConnectionOptions {
+  readonly output: 'text' | 'json'
+  readonly via?: 'edge' | 'agent'
+  readonly method?: string
+  readonly path?: string
+  readonly header?: readonly string[]
+  readonly body?: string
+}
+
+/** Sends a request again, and prints the new response below its id. */
+export async function replay(id: string, options: ReplayOptions): Promise<void> {
+  const { output, via, method, path, header, body, ...connection } = options
+  const result = await clientFor(connection).requests.replay(id, {
+    ...(via !== undefined && { via }),
+    ...(method !== undefined && { method }),
+    ...(path !== undefined && { path }),
+    ...(header !== undefined && { headers: header.map(headerIn) }),
+    ...(body !== undefined && { body }),
+  })
+  if (output === 'json') writeJson(result)
+  else write(`${result.request_id}\n\n${captureText(result.capture)}`)
+}
+
+/** `Name: value`, or `Name:` to remove the header. */
+function headerIn(given: string): { name: string; value: string | null } {
+  const colon = given.indexOf(':')
+  if (colon < 1)
+    throw new UsageError(`--header must be "Name: value", or "Name:" to remove it, not "${given}"`)
+  const value = given.slice(colon + 1).trim()
+  return { name: given.slice(0, colon).trim(), value: value === '' ? null : value }
+}
+
+const write = (text: string): void => void process.stdout.write(text)
+const writeJson = (value: unknown): void => write(`${printableJson(JSON.stringify(value, undefined, 2))}\n`)

@@ -2,12 +2,14 @@ import { Command, Option } from 'commander'
 import { addConnectionOptions } from '#cli/connection-options.ts'
 import { filterOptions } from '#cli/filters.ts'
 import type { ConnectionOptions } from '#cli/connection.ts'
-import type { TailOptions } from '#cli/requests/actions.ts'
+import type { ReplayOptions, ShowOptions, TailOptions } from '#cli/requests/actions.ts'
 import { streams } from '#contract/streams.ts'
 
 /** `adit requests`: what happens at the gateway. */
 export function requestsCommand(): Command {
-  const group = new Command('requests').description('Follow requests at the gateway, and explain one.')
+  const group = new Command('requests').description(
+    'Follow requests at the gateway, explain, show or repeat one.',
+  )
   const tail = addConnectionOptions(
     group.command('tail').description('Print requests as they end, until it is interrupted.'),
   ).addOption(new Option('-o, --output <format>', 'Output format.').choices(['text', 'json']).default('text'))
@@ -25,5 +27,55 @@ export function requestsCommand(): Command {
   why.action(async (id: string) =>
     (await import('#cli/requests/actions.ts')).why(id, why.opts<ConnectionOptions>()),
   )
+  addShow(group)
+  addReplay(group)
   return group
+}
+
+const ID = 'The header adit-request-id of the response.'
+
+function addShow(group: Command): void {
+  const show = addConnectionOptions(
+    group
+      .command('show')
+      .description('Show the captured headers and bodies of a request.')
+      .argument('<id>', ID),
+  ).addOption(
+    new Option('-o, --output <format>', 'Output format.')
+      .choices(['text', 'har', 'curl', 'json'])
+      .default('text'),
+  )
+  show
+    .addHelpText('after', '\nCapture it first:\n  $ adit api captures create --host shop.example.com')
+    .action(async (id: string) =>
+      (await import('#cli/requests/actions.ts')).show(id, show.opts<ShowOptions>()),
+    )
+}
+
+function addReplay(group: Command): void {
+  const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+  const replay = addConnectionOptions(
+    group
+      .command('replay')
+      .description('Send a captured request again, and print the response.')
+      .argument('<id>', ID),
+  )
+    .addOption(
+      new Option(
+        '--via <way>',
+        'edge: through all modules (default). agent: straight to the backend.',
+      ).choices(['edge', 'agent']),
+    )
+    .option('--method <method>', 'Another method.')
+    .option('--path <path>', 'Another path and query.')
+    .option('--header <name: value>', 'Another value of a header; "Name:" removes it. Repeatable.', collect)
+    .option('--body <text>', 'Another body.')
+    .addOption(
+      new Option('-o, --output <format>', 'Output format.').choices(['text', 'json']).default('text'),
+    )
+  replay
+    .addHelpText('after', "\nExample:\n  $ adit requests replay rq_... --header 'X-Debug: 1' --body '{}'")
+    .action(async (id: string) =>
+      (await import('#cli/requests/actions.ts')).replay(id, replay.opts<ReplayOptions>()),
+    )
 }
