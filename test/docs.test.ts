@@ -86,7 +86,7 @@ suite('the front page', () => {
   test('names the two commands, and package.json has them', () => {
     assert.deepEqual(commands, ['start', 'test'])
     assert.match(scripts['start'] ?? '', /exec bin\/adit serve$/)
-    assert.match(scripts['test'] ?? '', /node --test/)
+    assert.match(scripts['test'] ?? '', /node scripts\/test\/run.ts$/)
   })
 
   test('gives the same test command as .ci/run', () => {

@@ -339,7 +339,7 @@ suite('a visitor that breaks the protocol', () => {
     const [client, service] = await handshaken(place)
     service.resume()
     client.send(frame(0x88, Buffer.alloc(0)).toString('latin1'))
-    const closed = new Promise(resolve => client.socket.once('close', resolve))
+    const cut = closed(client.socket)
     const piece = Buffer.alloc(65_536)
     const flood = (): void => {
       if (client.socket.destroyed) return
@@ -347,7 +347,7 @@ suite('a visitor that breaks the protocol', () => {
       else client.socket.once('drain', flood)
     }
     flood()
-    await closed
+    await cut
   })
 
   test('that pings without reading is answered the last ping when it reads', async () => {
