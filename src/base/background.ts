@@ -15,6 +15,7 @@ const backgroundTasks = [
   'peers',
   'ports',
   'prune',
+  'replays',
   'restart',
   'sign_in',
   'ssh',

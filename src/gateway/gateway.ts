@@ -106,7 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const defaultEnd = (): number => certificates.defaultEnd
   opened.defer(watchExpiry(metrics, { info, records, log, defaultEnd }))
   const requests = new RequestLog({ metrics, log, traffic, usage, captures, ...options.requests })
-  const replays = new RequestReplays({ captures, answer: router.answer, observer: requests })
+  const replays = new RequestReplays({ captures, answer: router.answer, observer: requests, log })
   const clients = makeClientListeners(options, {
     records,
     router,

@@ -1,4 +1,6 @@
+import { inBackground } from '#base/background.ts'
 import { fail } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
 import { type Body, bodyOf, noBody } from '#http/body.ts'
 import { ClientAbort, type Endpoint, type Exchange, type Observer, type Reply } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
@@ -15,6 +17,7 @@ interface ReplayOptions {
   readonly captures: Captures
   readonly answer: Endpoint
   readonly observer: Observer
+  readonly log: Log
 }
 
 /** The request header that marks a replay; only the gateway sets it. */
@@ -59,7 +62,10 @@ export class RequestReplays {
       const replying = this.#reply(exchange)
       const reply = await Promise.race([replying, late])
       // What still arrives is not awaited.
-      if (reply === 'late') void replying.then(({ body }) => body.cancel())
+      if (reply === 'late')
+        void inBackground({ task: 'replays', log: this.#options.log }, async () =>
+          (await replying).body.cancel(),
+        )
       const sent =
         reply === 'late' ? errorReply('upstream_timeout', head, { seconds: WAIT_MS / 1000 }) : reply
       observer.replied(client, head, sent, context)

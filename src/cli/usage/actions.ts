@@ -4,14 +4,14 @@ import { printableJson } from '#cli/printable.ts'
 import { usageText } from '#cli/usage/usage-text.ts'
 import { createClient } from '#client/client.ts'
 
-export interface ShowOptions extends ConnectionOptions {
+export interface UsageCommandOptions extends ConnectionOptions {
   readonly by: string
   readonly window: string
   readonly limit: string
   readonly output: 'text' | 'json'
 }
 
-export async function show(options: ShowOptions): Promise<void> {
+export async function show(options: UsageCommandOptions): Promise<void> {
   const { by, window, limit, output } = options
   const { url, token } = findConnection(options, process.env)
   const client = createClient({ url, token: token.reveal() })

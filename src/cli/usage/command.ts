@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { addConnectionOptions } from '#cli/connection-options.ts'
-import type { ShowOptions } from '#cli/usage/actions.ts'
+import type { UsageCommandOptions } from '#cli/usage/actions.ts'
 import { usageDimensions, usageWindows } from '#contract/usage.ts'
 
 /** `adit usage`: the busiest endpoints or credentials. */
@@ -22,5 +22,7 @@ export function usageCommand(): Command {
       'after',
       '\nExample:\n  $ adit usage --window 1h\n  $ adit usage --by credential --window 30d',
     )
-  return command.action(async () => (await import('#cli/usage/actions.ts')).show(command.opts<ShowOptions>()))
+  return command.action(async () =>
+    (await import('#cli/usage/actions.ts')).show(command.opts<UsageCommandOptions>()),
+  )
 }
