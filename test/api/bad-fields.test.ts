@@ -4,6 +4,7 @@ import type { ErrorName } from '#base/errors.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
 import { operations } from '#contract/operations.ts'
+import { actionExamples } from '#reference/examples.ts'
 import { creatable, isCollection, Seeds } from '../support/seeds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { assertRefusal, changesNothing } from './bad-support.ts'
@@ -84,7 +85,8 @@ suite('a field', () => {
       assert.ok(isCollection(collection))
       const item = path.slice(kind.path.length).replace(/\{(id|type)\}/, await seeds.id(collection))
       const seed = 'verb' in does && does.verb === 'create' ? await seeds.body(collection) : {}
-      const valid = 'module' in does ? await seeds.module(does.module) : seed
+      const example = 'action' in does ? actionExamples[id] : undefined
+      const valid = 'module' in does ? await seeds.module(does.module) : (example ?? seed)
       return server.api.call(method, (await seeds.path(collection)) + item, {
         body: { ...valid, [name]: value },
       })

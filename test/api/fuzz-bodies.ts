@@ -94,7 +94,11 @@ function object({ properties, required, additionalProperties, maxProperties }: S
 
 /** Values that fit a schema: random ones, and those at its limits. */
 export function valid(schema: Schema): Arbitrary<unknown> {
-  switch (schema.type) {
+  const { type } = schema
+  if (typeof type === 'object') return fc.oneof(...type.map(each => valid({ ...schema, type: each })))
+  switch (type) {
+    case 'null':
+      return fc.constant(null)
     case 'string':
       return string(schema)
     case 'integer':
