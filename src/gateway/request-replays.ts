@@ -111,7 +111,7 @@ function exchangeOf(captured: CapturedRequest, order: ReplayOrder): Exchange {
   const bytes = order.body === undefined ? captured.request.bytes : Buffer.from(order.body)
   const head = headOf(captured, order, bytes.length)
   const context = new RequestContext()
-  context.routing.skipsModules = order.via === 'agent'
+  context.connection.skipsModules = order.via === 'agent'
   context.connection.content = { counted: bytes.length }
   const body: Body = bytes.length === 0 ? { ...noBody, framing: head.framing } : bodyOf(bytes)
   return {

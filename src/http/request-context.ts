@@ -80,7 +80,7 @@ export interface FollowedRequest {
   ended(moment: number, whole: boolean): void
 }
 
-/** Written by the client connection. */
+/** Written by the client connection, or by a replay in its place. */
 export interface ConnectionSection {
   /** The request body, if there is one. */
   content: Pick<Body, 'counted'> | undefined
@@ -88,6 +88,8 @@ export interface ConnectionSection {
   contentEnded: number
   /** Bytes of an upgraded connection. */
   upgraded: { readonly received: number; readonly sent: number } | undefined
+  /** It goes straight to the backend: a replay by the owner. */
+  skipsModules: boolean
 }
 
 /** Written by routing. */
@@ -95,8 +97,6 @@ export interface RoutingSection {
   route: RouteInfo | undefined
   /** How many modules have allowed the request. */
   modulesPassed: number
-  /** It goes straight to the backend: a replay by the owner. */
-  skipsModules: boolean
 }
 
 /** Written by sign-in. */

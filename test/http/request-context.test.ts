@@ -8,7 +8,12 @@ const root = join(import.meta.dirname, '../..')
 
 /** The component that writes each section: files whose path begins so. */
 const writers: Readonly<Record<string, readonly string[]>> = {
-  connection: ['src/http/http1-server-connection.ts', 'src/http/http2-request.ts'],
+  // A replay is a request without a client connection.
+  connection: [
+    'src/http/http1-server-connection.ts',
+    'src/http/http2-request.ts',
+    'src/gateway/request-replays.ts',
+  ],
   routing: ['src/gateway/routing/'],
   signIn: ['src/auth/sign-in/'],
   modules: ['src/gateway/modules/'],
