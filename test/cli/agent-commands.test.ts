@@ -6,15 +6,17 @@ import { isUpdate } from '#cli/agent/update.ts'
 import { configFile, spawnAgent, visit, webService, type Watched } from './agent-support.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { newFolder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
 after(() => server[Symbol.asyncDispose]())
 
 async function sessionId(): Promise<string> {
-  const { body } = await server.api.get('/tunnel_sessions')
-  assert.equal(body.tunnel_sessions.length, 1)
-  return body.tunnel_sessions[0].id
+  // The session of an agent that has just ended may still be listed.
+  const listed = async () => (await server.api.get('/tunnel_sessions')).body.tunnel_sessions
+  const [session] = await until(listed, { what: 'one session', fits: found => found.length === 1 })
+  return session.id
 }
 
 /** What the API says to a command for the one agent that is online. */

@@ -11,8 +11,8 @@ import { spawnAdit, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 import { newFolder } from '../support/folder.ts'
 
-/** How long something may take that should take a moment. */
-const PATIENCE_MS = 15_000
+/** How long something may take that should take a moment, on a busy machine. */
+const PATIENCE_MS = 60_000
 
 /** A process whose output is waited for. */
 export class Watched implements AsyncDisposable {

@@ -203,7 +203,8 @@ suite('at a gateway', () => {
     await agent.sees(/msg="--region eu is ignored/)
     assert.equal((await visit(url)).body, 'hello')
     const { body } = await server.api.get('/tunnels')
-    assert.equal(body.tunnels[0].metadata, 'a shop')
+    const tunnel = body.tunnels.find((it: { public_url: string }) => it.public_url === url)
+    assert.equal(tunnel?.metadata, 'a shop')
   })
 
   test('--upstream-tls-verify-cas decides which service is trusted', async () => {

@@ -16,7 +16,7 @@ interface Fitting<Found> extends Patience {
 
 type Look<Found> = () => Found | Promise<Found>
 
-const WITHIN_MS = 30_000
+const WITHIN_MS = 60_000
 const EVERY_MS = 5
 
 const isSo = (found: unknown): boolean => found !== undefined && found !== false

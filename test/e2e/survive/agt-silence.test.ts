@@ -151,7 +151,8 @@ suite('a side that says nothing', { concurrency: true }, () => {
           tell(context, { command, 'answered after ms': took })
           assert.equal(status, 502)
           assert.equal(body.error_code, 'ERR_ADIT_810')
-          assert.ok(took > ANSWER_MS - 100 && took < ANSWER_MS + 1500, `it took ${took} ms`)
+          // The API waits for the command, not for a multiple of it; how late it is depends on the machine.
+          assert.ok(took > ANSWER_MS - 100 && took < 2 * ANSWER_MS, `it took ${took} ms`)
           // The agent is as it was.
           assert.equal((await at().api.get(path)).status, 200)
         })
