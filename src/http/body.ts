@@ -22,6 +22,8 @@ export interface Body {
   readonly framing: Framing
   /** Body bytes so far, if counted. */
   readonly counted?: number
+  /** All of it, if it is in memory. */
+  readonly whole?: Buffer
   /** Reading has begun, so it cannot be replayed. */
   readonly isRead?: boolean
   /**
@@ -49,15 +51,15 @@ export const noBody: Body = {
 /** A body in memory. A class, because most responses are of this kind, and closures for each would cost more. */
 class WholeBody implements Body {
   readonly framing: Framing
-  readonly #bytes: Buffer
+  readonly whole: Buffer
 
   constructor(bytes: Buffer, framing: Framing) {
-    this.#bytes = bytes
+    this.whole = bytes
     this.framing = framing
   }
 
   read(sink: BodySink): void {
-    if (this.#bytes.length > 0) sink.data(this.#bytes)
+    if (this.whole.length > 0) sink.data(this.whole)
     sink.end('')
   }
 

@@ -22,7 +22,7 @@ export interface HttpClientConnection {
   /** The TLS client fingerprint; computed only if it is needed. */
   readonly ja4?: string
   /** TLS parameters of a connection that is terminated here. */
-  readonly tls?: { readonly version: string; readonly cipher: string }
+  readonly tls?: { readonly version: string; readonly cipher: string; readonly handshakeMs?: number }
   /** Set if mutual TLS requested one. */
   readonly certificate?: ClientCertificate
   /** Called with the tunnel through which a connection without HTTP is forwarded. */

@@ -1,3 +1,4 @@
+import type { ProxyFields } from '#base/trusted-proxies.ts'
 import type { Fields } from '#http/fields.ts'
 import type { Framing } from '#http/body.ts'
 
@@ -27,6 +28,8 @@ export interface RequestHead {
    * which only the gateway sets. The `Trailer` field stays.
    */
   readonly fields: Fields
+  /** What proxies say about the client. It counts only if they are trusted, and is never forwarded. */
+  readonly proxyFields?: ProxyFields | undefined
 }
 
 /** A response head. */

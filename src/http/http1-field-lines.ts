@@ -1,3 +1,4 @@
+import type { ProxyFields } from '#base/trusted-proxies.ts'
 import { trimmed } from '#http/fields.ts'
 import { valueCharacters } from '#http/http1-characters.ts'
 
@@ -27,6 +28,7 @@ export class FieldLines {
   connection = ''
   upgrade = ''
   expect: string | undefined
+  proxyFields: ProxyFields | undefined
 }
 
 /** Bitmaps of how relevant names begin, so that most lines need no comparison. */

@@ -1,3 +1,4 @@
+import { withProxyField } from '#base/trusted-proxies.ts'
 import type { Framing } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
@@ -58,6 +59,10 @@ function take(lines: FieldLines, name: string, value: string): boolean {
     case 'expect':
       lines.expect = lines.expect === undefined ? value.toLowerCase() : `${lines.expect},${value}`
       return false
+    case 'x-forwarded-for':
+    case 'forwarded':
+      lines.proxyFields = withProxyField(lines.proxyFields, name, value)
+      return true
     case 'te':
       return value.toLowerCase() !== 'trailers'
     case 'http2-settings':
@@ -121,7 +126,9 @@ function parse(text: string, to: number): RequestHead | HttpError {
   if (lines.tooMany)
     return new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
   if (lines.fault !== undefined) return malformed(lines.fault)
-  return compose(method, text.slice(methodEnd + 1, targetEnd), version, lines)
+  const head = compose(method, text.slice(methodEnd + 1, targetEnd), version, lines)
+  const { proxyFields } = lines
+  return proxyFields === undefined || head instanceof HttpError ? head : { ...head, proxyFields }
 }
 
 function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | HttpError {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { TrustedProxies } from '#base/trusted-proxies.ts'
 import type { Body } from '#http/body.ts'
 import {
   ClientAbort,
@@ -29,6 +30,7 @@ import { HttpError, malformed } from '#http/http-error.ts'
 import { errorReply } from '#http/pages.ts'
 import { withPage } from '#http/pages/send-page.ts'
 import { defaultTheme, type PageTheme } from '#http/pages/theme.ts'
+import { requestClient } from '#http/request-client.ts'
 import { RequestContext } from '#http/request-context.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
 import {
@@ -48,6 +50,8 @@ export interface ServeOptions {
   readonly isolation?: SiteIsolation | undefined
   /** What pages of the gateway look like; absent: the default. */
   readonly theme?: PageTheme | undefined
+  /** Proxies whose requests are those of their clients; absent: none. */
+  readonly proxies?: TrustedProxies | undefined
   /** Bytes already read from the connection. */
   readonly first?: Buffer
 }
@@ -73,7 +77,8 @@ export function serveHttp1(socket: Socket, options: ServeOptions): Served {
 class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   readonly closed: Promise<void>
   readonly #socket: Socket
-  readonly #client: HttpClientConnection
+  readonly #connection: HttpClientConnection
+  readonly #proxies: TrustedProxies | undefined
   readonly #answer: Endpoint
   readonly #observer: Observer | undefined
   readonly #theme: PageTheme
@@ -101,6 +106,8 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     if (this.#head !== undefined) this.#observer?.failed(this.#head, error)
     this.#reject(new HttpError('gateway_fault'))
   }
+  /** Of the running request. */
+  #client: HttpClientConnection
   #head: RequestHead | undefined
   #clientAbort: ClientAbort | undefined
   /** Of the running request. */
@@ -112,7 +119,8 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   constructor(socket: Socket, options: ServeOptions) {
     const { client, answer, observer, limits, timeouts = sharedSweeper, first } = options
     this.#socket = socket
-    this.#client = client
+    this.#client = this.#connection = client
+    this.#proxies = options.proxies
     this.#answer = answer
     this.#observer = observer
     this.#theme = options.theme ?? defaultTheme
@@ -170,6 +178,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     state.requests++
     state.keepAlive = keepsAlive(head, state, this.#limits)
     this.#head = head
+    this.#client = requestClient(this.#connection, head, this.#proxies)
     this.#isContinued = false
     this.#clientAbort = new ClientAbort()
     const context = (this.#context = new RequestContext())
@@ -185,6 +194,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   }
 
   invalidHead(error: HttpError): void {
+    this.#client = this.#connection
     this.#reject(error)
   }
 

@@ -1,3 +1,4 @@
+import { type ProxyFields, withProxyField } from '#base/trusted-proxies.ts'
 import type { Framing } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
@@ -21,7 +22,7 @@ const ownNames = new Set([
 ])
 
 /** The state of a head while its pairs are checked one after the other. */
-interface Draft {
+export interface RequestDraft {
   method?: string
   scheme?: string
   authority?: string
@@ -30,6 +31,7 @@ interface Draft {
   length?: string
   expect?: string
   cookie?: string
+  proxyFields?: ProxyFields
   lines: string
   count: number
   size: number
@@ -39,7 +41,7 @@ interface Draft {
 
 /** Checks the head of an HTTP/2 stream; `ends`: no body follows. */
 export function requestHead(pairs: readonly string[], ends: boolean): RequestHead | HttpError {
-  const draft: Draft = { lines: '', count: 0, size: 0, isCall: isCall(pairs) }
+  const draft: RequestDraft = { lines: '', count: 0, size: 0, isCall: isCall(pairs) }
   for (let at = 0; at + 1 < pairs.length; at += 2) {
     const fault = take(draft, pairs[at] ?? '', pairs[at + 1] ?? '')
     if (fault !== undefined) return fault
@@ -47,7 +49,7 @@ export function requestHead(pairs: readonly string[], ends: boolean): RequestHea
   return assembled(draft, ends)
 }
 
-function take(draft: Draft, name: string, value: string): HttpError | undefined {
+function take(draft: RequestDraft, name: string, value: string): HttpError | undefined {
   if (!isValue(value))
     return malformed('a header field holds a control character, or blanks around its value')
   if (name.startsWith(':')) return takePseudo(draft, name, value)
@@ -62,6 +64,10 @@ function take(draft: Draft, name: string, value: string): HttpError | undefined 
   }
   if (++draft.count > MAX_REQUEST_FIELDS) return tooLarge(`at most ${MAX_REQUEST_FIELDS} fields`)
   if (isOfConnection(name)) return malformed(`HTTP/2 has no field "${name}"`)
+  if (name === 'x-forwarded-for' || name === 'forwarded') {
+    draft.proxyFields = withProxyField(draft.proxyFields, name, value)
+    return undefined
+  }
   if (isOwnName(name)) return undefined
   return takeSpecial(draft, name, value)
 }
@@ -73,13 +79,13 @@ const isCall = (pairs: readonly string[]): boolean =>
  * gRPC metadata may have "_" in its names, and its servers do not treat that as "-". A name that would be another
  * field's if they did is still rejected.
  */
-function isMetadata(name: string): boolean {
+export function isMetadata(name: string): boolean {
   const other = name.replaceAll('_', '-')
   const isOther = ownNames.has(other) || isOwnName(other) || isOfConnection(other)
   return other !== name && !isOther && isName(other, 'client')
 }
 
-function takePseudo(draft: Draft, name: string, value: string): HttpError | undefined {
+function takePseudo(draft: RequestDraft, name: string, value: string): HttpError | undefined {
   const key = name.slice(1)
   if (key !== 'method' && key !== 'scheme' && key !== 'authority' && key !== 'path')
     return malformed('an unknown pseudo-header field')
@@ -91,7 +97,7 @@ function takePseudo(draft: Draft, name: string, value: string): HttpError | unde
 }
 
 /** Fields with a meaning for the head itself, or with restricted values. */
-function takeSpecial(draft: Draft, name: string, value: string): HttpError | undefined {
+function takeSpecial(draft: RequestDraft, name: string, value: string): HttpError | undefined {
   switch (name) {
     case 'host':
       if (draft.host !== undefined) return malformed('more than one Host')
@@ -116,7 +122,8 @@ function takeSpecial(draft: Draft, name: string, value: string): HttpError | und
 const isMethod = (method: string): boolean =>
   method !== '' && method.length <= MAX_METHOD && allIn(methodCharacters, method, 0, method.length)
 
-function assembled(draft: Draft, ends: boolean): RequestHead | HttpError {
+/** Checks the parts of a head; `ends`: no body follows. */
+export function assembled(draft: RequestDraft, ends: boolean): RequestHead | HttpError {
   const { method = '', path: written = '', cookie } = draft
   if (!isMethod(method)) return malformed('its method is not one')
   if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
@@ -134,6 +141,7 @@ function assembled(draft: Draft, ends: boolean): RequestHead | HttpError {
     return malformed('its content is missing')
   const lines = cookie === undefined ? draft.lines : `${draft.lines}cookie: ${cookie}\r\n`
   return {
+    proxyFields: draft.proxyFields,
     method,
     target: destination.target,
     path: destination.path,
@@ -153,4 +161,4 @@ function framingOf(length: string | undefined, ends: boolean): Framing {
   return { kind: ends ? 'none' : 'chunked' }
 }
 
-const tooLarge = (reason: string): HttpError => new HttpError('head_too_large', { reason })
+export const tooLarge = (reason: string): HttpError => new HttpError('head_too_large', { reason })

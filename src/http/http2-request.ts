@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
+import type { TrustedProxies } from '#base/trusted-proxies.ts'
 import {
   ClientAbort,
   type Endpoint,
@@ -20,6 +21,7 @@ import { HttpError } from '#http/http-error.ts'
 import { errorReply } from '#http/pages.ts'
 import { withPage } from '#http/pages/send-page.ts'
 import { defaultTheme, type PageTheme } from '#http/pages/theme.ts'
+import { requestClient } from '#http/request-client.ts'
 import { RequestContext } from '#http/request-context.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants
@@ -32,6 +34,8 @@ export interface RequestOptions {
   readonly isolation?: SiteIsolation | undefined
   /** What pages of the gateway look like; absent: the default. */
   readonly theme?: PageTheme | undefined
+  /** Proxies whose requests are those of their clients; absent: none. */
+  readonly proxies?: TrustedProxies | undefined
   /** Milliseconds without body data after which a request is aborted. */
   readonly bodyPatience?: number
 }
@@ -42,6 +46,7 @@ export class Http2Request {
   readonly #options: RequestOptions
   readonly #clientAbort = new ClientAbort()
   readonly #context = new RequestContext()
+  #client: HttpClientConnection
   #head: RequestHead | undefined
   #body: Http2Body | undefined
   #sender: ContentSender | undefined
@@ -53,6 +58,7 @@ export class Http2Request {
   constructor(stream: ServerHttp2Stream, options: RequestOptions) {
     this.#stream = stream
     this.#options = options
+    this.#client = options.client
   }
 
   /** Body bytes received. */
@@ -73,6 +79,7 @@ export class Http2Request {
       return
     }
     this.#head = head
+    this.#client = requestClient(this.#client, head, this.#options.proxies)
     const stream = this.#stream
     this.#options.answer(this.#exchange(head, ends)).then(
       reply => guarded(stream, () => this.#reply(reply)),
@@ -81,10 +88,9 @@ export class Http2Request {
   }
 
   #exchange(head: RequestHead, ends: boolean): Exchange {
-    const { client } = this.#options
     if (!ends) this.#context.connection.content = this.#body = this.#contentOf(head)
     return {
-      client,
+      client: this.#client,
       head,
       body: this.#body ?? (head.framing.kind === 'none' ? noBody : { ...noBody, framing: head.framing }),
       clientAbort: this.#clientAbort,
@@ -154,7 +160,8 @@ export class Http2Request {
 
   #send(given: Reply): void {
     const stream = this.#stream
-    const { client, observer, theme = defaultTheme } = this.#options
+    const { observer, theme = defaultTheme } = this.#options
+    const client = this.#client
     const context = this.#context
     const reply = given.page === undefined ? given : withPage(given, { theme, ip: client.ip, context })
     observer?.replied(client, this.#head, reply, context)

@@ -17,8 +17,8 @@ export interface UsageSeries {
 export interface RouteInfo {
   /** The budget key of traffic records: the edge, the domain or address, or the tunnel. */
   readonly id?: string
-  /** What responds there: a route of an edge, a domain's configuration, or a tunnel with its own address. */
-  readonly endpoint?: 'edge' | 'domain' | 'ephemeral'
+  /** What responds there: a route of an edge, a domain's configuration, a tunnel with its own address, or the API. */
+  readonly endpoint?: 'edge' | 'domain' | 'ephemeral' | 'api'
   /** Of the edge, the route, and the domain or address with its own modules; undefined if there is none. */
   readonly edgeId: string | undefined
   readonly routeId: string | undefined
@@ -88,8 +88,12 @@ export interface ConnectionSection {
   contentEnded: number
   /** Bytes of an upgraded connection. */
   upgraded: { readonly received: number; readonly sent: number } | undefined
+  /** The request that it repeats. */
+  replayOf: string | undefined
   /** It goes straight to the backend: a replay by the owner. */
   skipsModules: boolean
+  /** Its webhook signature is made here: a replay by the owner. */
+  resigns: boolean
 }
 
 /** Written by routing. */
@@ -97,6 +101,8 @@ export interface RoutingSection {
   route: RouteInfo | undefined
   /** How many modules have allowed the request. */
   modulesPassed: number
+  /** When the first module got the request, and when each passed it on, by `performance.now`; absent without modules. */
+  moduleTimes: number[] | undefined
 }
 
 /** Written by sign-in. */
@@ -126,6 +132,8 @@ export interface UpstreamSection {
   backendId: string | undefined
   /** Whether the upstream connection was reused; undefined before. */
   reused: boolean | undefined
+  /** Milliseconds to open the upstream connection; undefined if one was open. */
+  dialMs: number | undefined
 }
 
 /** Written by telemetry. */
@@ -165,7 +173,11 @@ export class RequestContext implements Readonly<Sections> {
   readonly id = newRequestId(this.begun)
   readonly route: RouteInfo | undefined = undefined
   readonly modulesPassed: number = 0
+  readonly moduleTimes: number[] | undefined = undefined
+  readonly replayOf: string | undefined = undefined
   readonly skipsModules: boolean = false
+  readonly resigns: boolean = false
+  readonly dialMs: number | undefined = undefined
   readonly upstreamStartedAt: number = 0
   readonly respondedAt: number = 0
   readonly tunnel: TunnelRecord | undefined = undefined

@@ -12,6 +12,7 @@ const writers: Readonly<Record<string, readonly string[]>> = {
   connection: [
     'src/http/http1-server-connection.ts',
     'src/http/http2-request.ts',
+    'src/http/http2/stream-request.ts',
     'src/gateway/request-replays.ts',
   ],
   routing: ['src/gateway/routing/'],

@@ -6,8 +6,6 @@ import { overhear } from '../support/leaks.ts'
 import { spawnAdit, type Process } from '../support/server.ts'
 import * as tools from './tools.ts'
 
-/** The cases that nghttp2 decides otherwise; docs/decisions.md says how. */
-const KNOWN_FAILURES = 8
 const HOST = 'h2spec.adit.localhost'
 
 export interface Figure {
@@ -35,7 +33,7 @@ export async function runH2spec(server: Process, dataDir: string): Promise<Figur
   const failures = stdout.slice(stdout.indexOf('Failures:')).trim()
   return {
     text: `h2spec: ${passed} of ${total} cases passed, ${skipped} skipped, ${failed} failed\n${failures}`,
-    isGood: total !== '' && Number(failed) <= KNOWN_FAILURES,
+    isGood: total !== '' && Number(failed) === 0,
   }
 }
 

@@ -129,6 +129,11 @@ export const hints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     owner: 'The backend of the edge or route has no other backend, or all have weight 0. Add one:',
     command: 'adit api weighted-backends list',
   },
+  api_unavailable: {
+    title: 'API not available',
+    visitor: RELOAD,
+    owner: 'The server starts, stops, or has too many open connections to its API. Its log has the reason.',
+  },
   static_unreachable: {
     title: 'Service not reachable',
     visitor: RELOAD,

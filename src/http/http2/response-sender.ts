@@ -1,0 +1,64 @@
+import type { Body, BodySink } from '#http/body.ts'
+import type { Http2Stream } from '#http2/stream.ts'
+
+interface SenderOptions {
+  readonly stream: Http2Stream
+  readonly body: Body
+  /** Sends the head; false: it could not be sent, and another response was. */
+  head(): boolean
+  /** The body was truncated; `isSent`: whether the head was sent. */
+  failed(isSent: boolean): void
+}
+
+/** Sends the head and the body of a response. */
+export class ResponseSender implements BodySink {
+  readonly #options: SenderOptions
+  #isSent = false
+  #isOver = false
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#options.body.read(this, false)
+    if (!this.#isOver) this.#sendHead()
+  }
+
+  data(bytes: Buffer): void {
+    const { stream, body } = this.#options
+    if (this.#isOver || !this.#sendHead()) return
+    if (!stream.write(bytes)) body.pause()
+  }
+
+  end(trailers: string): void {
+    if (this.#isOver || !this.#sendHead()) return
+    this.#isOver = true
+    this.#options.stream.end(trailers)
+  }
+
+  fail(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.failed(this.#isSent)
+  }
+
+  /** What was written is sent. */
+  drained(): void {
+    if (!this.#isOver) this.#options.body.resume()
+  }
+
+  /** The client has disconnected. */
+  cancel(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.body.cancel()
+  }
+
+  #sendHead(): boolean {
+    if (this.#isSent) return true
+    this.#isSent = this.#options.head()
+    if (!this.#isSent) this.cancel()
+    return this.#isSent
+  }
+}

@@ -1,0 +1,216 @@
+import { isOfConnection } from '#http2/header-field.ts'
+import { huffmanLength, writeHuffman } from '#http2/huffman.ts'
+import { staticTable } from '#http2/static-table.ts'
+
+const TABLE_SIZE = 4096
+const ENTRY_OVERHEAD = 32
+const FIRST_DYNAMIC = staticTable.length + 1
+/** A longer value is seldom repeated, and would displace many others. */
+const MAX_INDEXED = 512
+const MAX_KNOWN_NAMES = 2048
+
+/** How a field is represented: in the table, only as text, as text that no proxy may put into a table, or not at all. */
+type Representation = 'indexed' | 'literal' | 'never' | 'absent'
+
+const secret = new Set(['set-cookie', 'authorization', 'proxy-authorization', 'www-authenticate'])
+/** Their values differ from response to response. */
+const changing = new Set(['content-length', 'content-range', 'etag', 'location', 'age', 'last-modified'])
+
+interface Name {
+  readonly text: string
+  /** Of the static table; 0 without one. */
+  readonly index: number
+  readonly representation: Representation
+}
+
+const staticNames = new Map<string, number>()
+for (const [at, [name]] of staticTable.entries()) if (!staticNames.has(name)) staticNames.set(name, at + 1)
+const staticStatuses = new Map<number, number>()
+for (const [at, [name, value]] of staticTable.entries())
+  if (name === ':status') staticStatuses.set(Number(value), at + 1)
+const STATUS = staticNames.get(':status') ?? 0
+const CONTENT_LENGTH = staticNames.get('content-length') ?? 0
+
+// Services write the same few names, in any case.
+const known = new Map<string, Name>()
+
+function nameOf(written: string): Name {
+  const found = known.get(written)
+  if (found !== undefined) return found
+  const text = written.toLowerCase()
+  const name = { text, index: staticNames.get(text) ?? 0, representation: representationOf(text) }
+  if (known.size >= MAX_KNOWN_NAMES) known.clear()
+  known.set(written, name)
+  return name
+}
+
+function representationOf(name: string): Representation {
+  if (isOfConnection(name)) return 'absent'
+  if (secret.has(name)) return 'never'
+  return changing.has(name) ? 'literal' : 'indexed'
+}
+
+/** Without the blanks around it; `trim` removes more, which is part of a value. */
+function trimmed(line: string, from: number): string {
+  let to = line.length
+  while (from < to && isBlank(line.charCodeAt(from))) from++
+  while (to > from && isBlank(line.charCodeAt(to - 1))) to--
+  return line.slice(from, to)
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
+
+interface Entry {
+  readonly line: string
+  readonly size: number
+}
+
+/** The result of the last call of any encoder: valid until the next one. */
+let output = Buffer.allocUnsafeSlow(16_384)
+
+/** Encodes header blocks. Lines are looked up in the table as they are written, so a repeated one costs a single lookup. */
+export class HpackEncoder {
+  /** The number of each line in order of insertion. */
+  readonly #numbers = new Map<string, number>()
+  #entries: Entry[] = []
+  #inserted = 0
+  #tableSize = 0
+  #maxSize = TABLE_SIZE
+  #announcedSize: number | undefined
+  #at = 0
+
+  /** The peer has limited the table. */
+  limitTable(size: number): void {
+    const wanted = Math.min(size, TABLE_SIZE)
+    if (wanted === this.#maxSize && this.#announcedSize === undefined) return
+    // If it changed more than once, the smallest has to be announced too: then the table is simply cleared.
+    this.#announcedSize = wanted
+    this.#maxSize = wanted
+    this.#evict(this.#tableSize)
+  }
+
+  /**
+   * A block of a response head: status, length, then the lines `Name: value\r\n`. A status of 0: trailers. `unique` are
+   * lines that will not be repeated. The result is valid until the next call.
+   */
+  encode(status: number, length: number | undefined, lines: string, unique = ''): Buffer {
+    this.#reserve(lines.length + unique.length)
+    this.#at = 0
+    this.#announceSize()
+    if (status > 0) this.#status(status)
+    if (length !== undefined) this.#named(0, CONTENT_LENGTH, 0x0f, String(length))
+    this.#lines(lines, true)
+    this.#lines(unique, false)
+    return output.subarray(0, this.#at)
+  }
+
+  #lines(lines: string, mayRepeat: boolean): void {
+    for (let from = 0; from < lines.length;) {
+      const end = lines.indexOf('\r\n', from)
+      const to = end < 0 ? lines.length : end
+      this.#line(lines.slice(from, to), mayRepeat)
+      from = to + 2
+    }
+  }
+
+  /** A text grows by at most a few bytes for its length: it is only coded where that makes it shorter. */
+  #reserve(bytes: number): void {
+    const most = 2 * bytes + 256
+    if (most > output.length) output = Buffer.allocUnsafeSlow(2 * most)
+  }
+
+  #announceSize(): void {
+    if (this.#announcedSize === undefined) return
+    this.#integer(0x20, 0x1f, 0)
+    this.#integer(0x20, 0x1f, this.#announcedSize)
+    this.#announcedSize = undefined
+  }
+
+  #status(status: number): void {
+    const index = staticStatuses.get(status)
+    if (index !== undefined) this.#integer(0x80, 0x7f, index)
+    else this.#named(0, STATUS, 0x0f, String(status))
+  }
+
+  #line(line: string, mayRepeat: boolean): void {
+    const number = mayRepeat ? this.#numbers.get(line) : undefined
+    if (number !== undefined) {
+      this.#integer(0x80, 0x7f, FIRST_DYNAMIC + this.#inserted - 1 - number)
+      return
+    }
+    const colon = line.indexOf(':')
+    if (colon <= 0) return
+    const name = nameOf(line.slice(0, colon))
+    if (name.representation === 'absent') return
+    const value = trimmed(line, colon + 1)
+    const size = name.text.length + value.length + ENTRY_OVERHEAD
+    const isIndexed = mayRepeat && name.representation === 'indexed'
+    if (isIndexed && value.length <= MAX_INDEXED && size <= this.#maxSize) {
+      this.#name(0x40, 0x3f, name)
+      this.#text(value)
+      this.#add(line, size)
+    } else {
+      this.#name(name.representation === 'never' ? 0x10 : 0, 0x0f, name)
+      if (mayRepeat) this.#text(value)
+      else this.#plain(value)
+    }
+  }
+
+  #name(bits: number, mask: number, name: Name): void {
+    this.#integer(bits, mask, name.index)
+    if (name.index === 0) this.#text(name.text)
+  }
+
+  #named(bits: number, index: number, mask: number, value: string): void {
+    this.#integer(bits, mask, index)
+    this.#text(value)
+  }
+
+  #integer(bits: number, mask: number, value: number): void {
+    if (value < mask) {
+      output[this.#at++] = bits | value
+      return
+    }
+    output[this.#at++] = bits | mask
+    let rest = value - mask
+    for (; rest >= 128; rest = Math.floor(rest / 128)) output[this.#at++] = (rest & 0x7f) | 0x80
+    output[this.#at++] = rest
+  }
+
+  #text(text: string): void {
+    const coded = huffmanLength(text)
+    if (coded < text.length) {
+      this.#integer(0x80, 0x7f, coded)
+      this.#at = writeHuffman(text, output, this.#at)
+    } else {
+      this.#plain(text)
+    }
+  }
+
+  #plain(text: string): void {
+    this.#integer(0, 0x7f, text.length)
+    this.#at += output.write(text, this.#at, 'latin1')
+  }
+
+  #add(part: string, size: number): void {
+    // A part of a text would keep all of it in memory.
+    const line = Buffer.from(part, 'latin1').toString('latin1')
+    this.#evict(this.#tableSize + size - this.#maxSize)
+    this.#entries.push({ line, size })
+    this.#numbers.set(line, this.#inserted++)
+    this.#tableSize += size
+  }
+
+  /** Evicts the oldest entries, of at least that many bytes. */
+  #evict(bytes: number): void {
+    let count = 0
+    for (let freed = 0; freed < bytes && count < this.#entries.length; count++) {
+      const entry = this.#entries[count]
+      if (entry === undefined) break
+      freed += entry.size
+      this.#tableSize -= entry.size
+      this.#numbers.delete(entry.line)
+    }
+    if (count > 0) this.#entries.splice(0, count)
+  }
+}

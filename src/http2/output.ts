@@ -1,0 +1,138 @@
+import type { Writable } from 'node:stream'
+import { END_STREAM, FRAME_HEAD, GOAWAY, RST_STREAM, WINDOW_UPDATE } from '#http2/protocol.ts'
+
+const BLOCK_BYTES = 65_536
+/** Free blocks of the process; more exist only under load. */
+const KEPT_BLOCKS = 64
+/** Beyond these bytes that wait, responses are held back. */
+const HIGH_WATER = 131_072
+
+const free: Buffer[] = []
+
+/** Collects the frames of one turn of the event loop, and writes them at once. */
+export class Output {
+  readonly #socket: Writable
+  readonly #drained: () => void
+  readonly #flush = (): void => this.#turnEnds()
+  #block: Buffer | undefined
+  #used = 0
+  #isScheduled = false
+  #isEnded = false
+  #isCongested = false
+  /** Where the last frame begins, and whose it is; 0: of none that may still be changed. */
+  #lastAt = 0
+  #lastStream = 0
+
+  constructor(socket: Writable, drained: () => void) {
+    this.#socket = socket
+    this.#drained = drained
+  }
+
+  /** Bytes that wait for the client. */
+  get waiting(): number {
+    return this.#socket.writableLength + this.#used
+  }
+
+  /** Data should wait until `drained` is called. */
+  get isCongested(): boolean {
+    if (this.waiting >= HIGH_WATER) this.#isCongested = true
+    return this.#isCongested
+  }
+
+  /** A frame whose payload is a part of `bytes`, which is copied. */
+  frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
+    const at = this.#head(to - from, type, flags, stream)
+    bytes.copy(this.#block ?? bytes, at, from, to)
+  }
+
+  /** A frame whose payload is a text of latin1 characters. */
+  textFrame(type: number, stream: number, text: string): void {
+    const at = this.#head(text.length, type, 0, stream)
+    this.#block?.write(text, at, 'latin1')
+  }
+
+  /** Ends a stream with its last frame, if nothing was added after it; false: it cannot be changed any more. */
+  endLast(stream: number): boolean {
+    if (this.#lastStream !== stream || this.#block === undefined) return false
+    const at = this.#lastAt + 4
+    this.#block[at] = (this.#block[at] ?? 0) | END_STREAM
+    this.#lastStream = 0
+    return true
+  }
+
+  /** The last frame stays as it is. */
+  seal(): void {
+    this.#lastStream = 0
+  }
+
+  reset(stream: number, code: number): void {
+    this.#word(RST_STREAM, stream, code)
+  }
+
+  windowUpdate(stream: number, bytes: number): void {
+    this.#word(WINDOW_UPDATE, stream, bytes)
+  }
+
+  goaway(lastStream: number, code: number): void {
+    const at = this.#head(8, GOAWAY, 0, 0)
+    this.#block?.writeUInt32BE(lastStream, at)
+    this.#block?.writeUInt32BE(code, at + 4)
+  }
+
+  /** Writes what was collected, and half-closes. */
+  end(): void {
+    this.#write()
+    this.#isEnded = true
+    this.#socket.end()
+  }
+
+  #word(type: number, stream: number, value: number): void {
+    const at = this.#head(4, type, 0, stream)
+    this.#block?.writeUInt32BE(value, at)
+  }
+
+  /** Begins a frame, and returns where its payload goes. */
+  #head(size: number, type: number, flags: number, stream: number): number {
+    if (this.#used + FRAME_HEAD + size > BLOCK_BYTES) this.#write()
+    const block = (this.#block ??= free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES))
+    const at = this.#used
+    block[at] = size >> 16
+    block[at + 1] = size >> 8
+    block[at + 2] = size
+    block[at + 3] = type
+    block[at + 4] = flags
+    block.writeUInt32BE(stream, at + 5)
+    this.#used = at + FRAME_HEAD + size
+    this.#lastAt = at
+    this.#lastStream = stream
+    if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(this.#flush)
+    }
+    return at + FRAME_HEAD
+  }
+
+  #turnEnds(): void {
+    this.#isScheduled = false
+    this.#write()
+  }
+
+  #write(): void {
+    const block = this.#block
+    if (block === undefined || this.#isEnded) return
+    const used = this.#used
+    this.#block = undefined
+    this.#used = 0
+    this.#lastStream = 0
+    this.#socket.write(block.subarray(0, used), error => this.#written(block, error))
+  }
+
+  #written(block: Buffer, error: Error | null | undefined): void {
+    // After an error the socket may still hold the memory.
+    if (error) return
+    if (free.length < KEPT_BLOCKS) free.push(block)
+    if (!this.#isCongested || this.waiting >= HIGH_WATER) return
+    this.#isCongested = false
+    this.#drained()
+  }
+}
