@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net'
+import type { ProxiedListener } from '#base/setting-values.ts'
+import { TrustedProxies } from '#base/trusted-proxies.ts'
 import { TlsChallenges } from '#gateway/acme/tls-challenge.ts'
 import type { GatewayOptions } from '#gateway/gateway-options.ts'
 import { Admission } from '#gateway/listeners/admission.ts'
@@ -12,6 +14,7 @@ import type { Router } from '#gateway/routing/router.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
 import { serveHttp2 } from '#http/http2-server-connection.ts'
+import { serveOwnHttp2 } from '#http/http2/server.ts'
 import { pageTheme } from '#http/pages/theme.ts'
 import { SiteIsolation } from '#http/site-isolation.ts'
 import type { Records } from '#registry/records/records.ts'
@@ -19,6 +22,7 @@ import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import type { RequestLog } from '#telemetry/request-log/request-log.ts'
 import type { Tracing } from '#telemetry/tracing/tracing.ts'
 import type { Certificates } from '#tls/certificates.ts'
+import { ProxiedSockets } from '#tunnel/proxied-sockets.ts'
 
 interface ListenerParts {
   readonly records: Records
@@ -46,7 +50,9 @@ export function makeClientListeners(
   { records, router, certificates, metrics, requests, tracing, handshaken, closing, agents }: ListenerParts,
 ): ClientListeners {
   const challenges = new TlsChallenges(records)
-  const admission = new Admission()
+  const proxies = new TrustedProxies(info)
+  const admission = new Admission({}, ip => proxies.has(ip))
+  const proxied = (listener: ProxiedListener) => new ProxiedSockets({ settings: info, listener, log })
   const bytes = new ClientBytes()
   const shared = { admission, bytes, closing, log, sharesPorts, traffic, usage }
   metrics.bytes.in.from(() => bytes.received)
@@ -55,17 +61,19 @@ export function makeClientListeners(
   const answer = tracing?.around(router.answer) ?? router.answer
   const observer = tracing?.observing(requests) ?? requests
   const isolation = info.isolate_hosts ? new SiteIsolation(info.domain) : undefined
-  const served = { answer, observer, isolation, theme: pageTheme(info) }
+  const served = { answer, observer, isolation, theme: pageTheme(info), proxies }
   const http1 = (socket: Socket, client: HttpClientConnection) => serveHttp1(socket, { ...served, client })
+  const http2 = info.http2_server === 'own' ? serveOwnHttp2 : serveHttp2
   return {
-    http: new HttpListener({ ...shared, http1 }),
+    http: new HttpListener({ ...shared, proxied: proxied('http'), http1 }),
     https: new HttpsListener({
       ...shared,
+      proxied: proxied('https'),
       agents,
       certificates,
       handshaken,
       http1,
-      http2: (socket, client) => serveHttp2(socket, { ...served, client }),
+      http2: (socket, client) => http2(socket, { ...served, client }),
       onChange: changed => {
         records.onAnyChange(changed)
         directory.watch({ added: changed, removed: changed })
@@ -73,6 +81,6 @@ export function makeClientListeners(
       challenge: name => challenges.contextFor(name),
       route: ({ serverName }, { ip }) => router.serverName(serverName, ip),
     }),
-    tcp: new TcpPorts({ ...shared, host: info.tcp_host }),
+    tcp: new TcpPorts({ ...shared, proxied: proxied('tcp'), host: info.tcp_host }),
   }
 }

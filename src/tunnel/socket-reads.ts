@@ -110,11 +110,17 @@ export function readFirst(socket: Socket, take: (bytes: Buffer) => boolean): voi
     isEnough = take(Buffer.from(scratch.subarray(0, count)))
     return !isEnough
   })
-  if (isFast) return void socket.read(0)
+  if (isFast) {
+    // Another reader may have left some bytes.
+    const early = socket.read() as Buffer | null
+    if (early !== null) isEnough = take(early)
+    if (!isEnough) socket.read(0)
+    return
+  }
   const taking = (bytes: Buffer): void => {
     if (take(bytes)) socket.off('data', taking).pause()
   }
-  socket.on('data', taking)
+  socket.on('data', taking).resume()
 }
 
 /**

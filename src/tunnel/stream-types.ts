@@ -11,5 +11,7 @@ export const streamTypes = {
   srvInfo: 8,
   stopTunnel: 9,
   patchTunnelState: 10,
+  /** Between gateway processes. */
+  peerCall: 1000,
   heartbeat: 0xffff_ffff,
 } as const

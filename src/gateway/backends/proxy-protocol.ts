@@ -1,18 +1,13 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { ipv6Groups, plainAddress } from '#base/addresses.ts'
+import { PROXY_SIGNATURE, type ProxyEnd } from '#tunnel/proxy-protocol.ts'
 
-export interface ProxyPeer {
-  readonly ip: string
-  readonly port: number
-}
-
-const SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
 const PROXY_COMMAND = 0x21
 const TCP_OVER_IPV4 = 0x11
 const TCP_OVER_IPV6 = 0x21
 
 /** The PROXY protocol header with the client's address, in version 1 (text) or 2 (binary). */
-export function encodeProxyProtocol(version: 1 | 2, source: ProxyPeer, destination: ProxyPeer): Buffer {
+export function encodeProxyProtocol(version: 1 | 2, source: ProxyEnd, destination: ProxyEnd): Buffer {
   const from = plainAddress(source.ip)
   const to = plainAddress(destination.ip)
   // Both addresses must be of one family; mixed ones are written as IPv6.
@@ -29,7 +24,7 @@ export function encodeProxyProtocol(version: 1 | 2, source: ProxyPeer, destinati
 function binary(family: number, from: string, to: string, ports: readonly number[]): Buffer {
   const addresses = [...octets(from), ...octets(to), ...ports.flatMap(port => [port >>> 8, port & 0xff])]
   return Buffer.concat([
-    SIGNATURE,
+    PROXY_SIGNATURE,
     Buffer.from([PROXY_COMMAND, family, addresses.length >>> 8, addresses.length & 0xff, ...addresses]),
   ])
 }

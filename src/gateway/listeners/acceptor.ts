@@ -5,6 +5,7 @@ import type { Admission, Admitted } from '#gateway/listeners/admission.ts'
 import type { ClosingSockets } from '#gateway/listeners/closing-sockets.ts'
 import type { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { plainAddress } from '#base/addresses.ts'
+import type { ProxiedSockets } from '#tunnel/proxied-sockets.ts'
 import type { TrafficEvents } from '#telemetry/traffic-events.ts'
 import type { UsageCounter } from '#telemetry/usage/usage-counter.ts'
 
@@ -27,6 +28,8 @@ export interface ListenerOptions {
   /** Notified of closed connections. */
   readonly traffic?: TrafficEvents | undefined
   readonly usage?: UsageCounter | undefined
+  /** Reads PROXY headers; absent: there are none. */
+  readonly proxied?: ProxiedSockets | undefined
 }
 
 export interface AcceptorOptions extends ListenerOptions {
@@ -53,7 +56,7 @@ export class Acceptor {
     this.#server = createServer(
       // Half-open, because a client may finish sending long before the response.
       { allowHalfOpen: true, noDelay: true, highWaterMark: HIGH_WATER_MARK },
-      socket => this.#take(socket),
+      socket => this.#arrived(socket),
     )
   }
 
@@ -102,6 +105,12 @@ export class Acceptor {
   handOver(socket: Socket, to: Acceptor, accept: (socket: Socket) => void): void {
     this.#left(socket)
     to.#take(socket, accept)
+  }
+
+  #arrived(socket: Socket): void {
+    const { proxied } = this.#options
+    if (proxied) proxied.receive(socket, () => this.#take(socket))
+    else this.#take(socket)
   }
 
   #take(socket: Socket, accept = this.#options.accept): void {

@@ -17,15 +17,17 @@ export type Admitted =
 
 /**
  * Counts client connections over all listeners of a process. As they become many, each address may have fewer, so that
- * others still get some. Loopback has only the total limit: all clients of a reverse proxy on the same machine have
- * that address, and no remote client can.
+ * others still get some. Loopback and trusted proxies have only the total limit: all clients of a reverse proxy have its
+ * address.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
   readonly #share: FairShare
+  readonly #isProxy: (ip: string) => boolean
   #refused = 0
 
-  constructor(limits: Partial<AdmissionLimits> = {}) {
+  constructor(limits: Partial<AdmissionLimits> = {}, isProxy: (ip: string) => boolean = () => false) {
+    this.#isProxy = isProxy
     this.#limits = { ...admissionDefaults, ...limits }
     this.#share = new FairShare(this.#limits.total)
   }
@@ -41,7 +43,7 @@ export class Admission {
   /** `ip` from `plainAddress`. */
   admit(ip: string): Admitted {
     if (this.#share.free < 1) return this.#refuse('full')
-    const keys = keysOf(ip)
+    const keys = this.#isProxy(ip) ? [] : keysOf(ip)
     if (keys.some(key => this.#share.held(key) >= this.#limits.perAddress)) return this.#refuse('address')
     const release = this.#share.enter(keys)
     return release === undefined ? this.#refuse('address') : { ok: true, release }

@@ -10,6 +10,7 @@ import type { Certificates } from '#tls/certificates.ts'
 import { Handshakes, type HandshakeLimits } from '#tls/handshakes.ts'
 import { peekClientHello, type PeekedHello } from '#tls/peek.ts'
 import { alpnList, terminate } from '#tls/terminate.ts'
+import { ProxiedSockets } from '#tunnel/proxied-sockets.ts'
 import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 
 export interface AgentListenerOptions extends AgentSessionOptions {
@@ -55,6 +56,7 @@ export class AgentListener {
       admission: new Admission(OPEN),
       log,
       sharesPorts,
+      proxied: new ProxiedSockets({ settings: info, listener: 'agent', log }),
       accept: socket => this.#accept(socket),
     })
   }

@@ -60,9 +60,10 @@ const NO_APPLICATION_PROTOCOL = Buffer.from([21, 3, 1, 0, 2, 2, 120])
 function proved(
   socket: TLSSocket,
   client: HttpClientConnection,
-  config: TlsConfig | undefined,
+  { config, handshakeMs }: { readonly config: TlsConfig | undefined; readonly handshakeMs: number },
 ): HttpClientConnection {
-  const tls = { version: socket.getProtocol() ?? '', cipher: socket.getCipher().standardName }
+  const { standardName: cipher } = socket.getCipher()
+  const tls = { version: socket.getProtocol() ?? '', cipher, handshakeMs }
   if (config?.clients === undefined) return { ...client, tls }
   return { ...client, tls, certificate: clientCertificate(socket, config.clients) }
 }
@@ -147,8 +148,11 @@ export class HttpsListener {
       this.#handshakes.leave(socket)
       return agents.adopt(socket, this.#acceptor, read)
     }
-    const secured = await this.#handshake(socket, { peeked, hello }, route)
-    if (route.kind === 'http') return this.#http(secured, hello, proved(secured, client, route.config))
+    const { secured, ms } = await this.#handshake(socket, { peeked, hello }, route)
+    if (route.kind === 'http') {
+      const { config } = route
+      return this.#http(secured, hello, proved(secured, client, { config, handshakeMs: ms }))
+    }
     this.#countStream(socket)
     const proof = route.config?.clients && proofOf(secured, route.config.clients)
     const isRevoked = (): boolean => this.#isRevoked(hello, client, proof)
@@ -168,7 +172,7 @@ export class HttpsListener {
     socket: Socket,
     { peeked, hello }: { readonly peeked: Buffer; readonly hello: ClientHello },
     { kind, config }: Extract<TlsRoute, { readonly config?: TlsConfig }>,
-  ): Promise<TLSSocket> {
+  ): Promise<{ secured: TLSSocket; ms: number }> {
     await this.#handshakes.acquire(socket)
     const begun = performance.now()
     const context = await this.#options.certificates.contextFor(hello.serverName, config, hello.ticketKey)
@@ -178,8 +182,9 @@ export class HttpsListener {
       clientCertificate: config?.clients !== undefined,
     })
     this.#handshakes.leave(socket)
-    this.#options.handshaken?.((performance.now() - begun) / 1000)
-    return secured
+    const ms = performance.now() - begun
+    this.#options.handshaken?.(ms / 1000)
+    return { secured, ms }
   }
 
   /** A CA needs only the handshake; until it disconnects, the handshake deadline applies. */
