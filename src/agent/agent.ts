@@ -1,7 +1,7 @@
 import { AgentError } from '#agent/agent-error.ts'
 import { Binding } from '#agent/binding.ts'
 import { Connections } from '#agent/connections.ts'
-import { type ServerAddress, serverAddress } from '#agent/dial-gateway.ts'
+import { offeredAddress, type ServerAddress, serverAddresses } from '#agent/dial-gateway.ts'
 import { readEndpoint } from '#agent/endpoint.ts'
 import { GatewayLink } from '#agent/gateway-link.ts'
 import type { GatewayConnection } from '#agent/gateway-connection.ts'
@@ -25,13 +25,17 @@ const closedError = (cause?: unknown): AgentError => AgentError.of(new Problem('
 export class Agent {
   /** Resolves when the agent was closed. */
   readonly closed: Promise<void>
-  readonly #server: ServerAddress
+  readonly #servers: readonly ServerAddress[]
+  /** Other nodes, as the gateway has named them. */
+  #offered: readonly ServerAddress[] = []
   readonly #options: AgentOptions
   readonly #trust: Trust
   readonly #connections: Connections
   readonly #bindings = new Set<Binding>()
   readonly #links = new Map<number, GatewayLink>()
   readonly #nodes = new Map<number, string | undefined>()
+  /** Where each link is connected. */
+  readonly #dialled = new Map<number, string>()
   readonly #signedIn = Promise.withResolvers<void>()
   readonly #resolveClosed: () => void
   #status: AgentStatus = { state: 'connecting' }
@@ -41,8 +45,8 @@ export class Agent {
   #wasOnline = false
   #closing: Promise<void> | undefined
 
-  private constructor(server: ServerAddress, options: AgentOptions) {
-    this.#server = server
+  private constructor(servers: readonly ServerAddress[], options: AgentOptions) {
+    this.#servers = servers
     this.#options = options
     this.#trust = new Trust(options.ca, options.caOnly)
     this.#connections = new Connections(options)
@@ -53,14 +57,13 @@ export class Agent {
 
   static async connect(options: AgentOptions): Promise<Agent> {
     const { server = process.env['ADIT_SERVER_ADDR'] ?? localServer(process.env), signal } = options
-    const address = serverAddress(server)
-    const agent = new Agent(address, options)
+    const agent = new Agent(serverAddresses(server), options)
     if (signal?.aborted === true) throw closedError(signal.reason)
     const close = () => void agent.close()
     signal?.addEventListener('abort', close)
     void agent.closed.then(() => signal?.removeEventListener('abort', close))
     agent.#set({ state: 'connecting' })
-    agent.#begin(0, address)
+    agent.#begin(0)
     try {
       await agent.#signedIn.promise
       return agent
@@ -136,10 +139,10 @@ export class Agent {
     await Promise.all([...this.#links.values()].map(async link => link.connection?.unbind(binding)))
   }
 
-  #begin(number: number, server: ServerAddress): void {
+  #begin(number: number): void {
     const link = new GatewayLink({
       number,
-      server,
+      servers: () => this.#serversFor(number),
       agent: this.#options,
       trust: this.#trust,
       connections: this.#connections,
@@ -147,26 +150,44 @@ export class Agent {
       taken: () => this.#taken(number),
       identity: () => this.#identity,
       stopped: (binding, error) => void this.#drop(binding, error),
-      online: answer => this.#online(number, answer),
+      online: (answer, server) => this.#online(number, answer, server),
       offline: (error, retryInMs) => this.#offline(number, error, retryInMs),
     })
     this.#links.set(number, link)
     void link.done.then(() => this.#links.get(number) === link && this.#links.delete(number))
   }
 
-  #online(number: number, { ClientId, Extra }: AuthAnswer): boolean {
-    const second = Extra.ConnectAddresses?.[1]
-    this.#offersSecond = second !== undefined
+  #online(number: number, { ClientId, Extra }: AuthAnswer, server: ServerAddress): boolean {
+    const others = Extra.ConnectAddresses?.slice(1) ?? []
+    const offered = others.flatMap(({ ServerAddr }) => offeredAddress(ServerAddr, server) ?? [])
+    // A node that is about to stop, or has just started, may know no other one.
+    if (offered.length > 0) this.#offered = offered
+    if (number === 0) this.#offersSecond = offered.length > 0
     if (Extra.Node !== undefined && this.#taken(number).includes(Extra.Node)) return false
-    if (number > 0 && (ClientId !== this.#identity.clientId || !this.#offersSecond)) return false
+    if (number > 0 && ClientId !== this.#identity.clientId) return false
     this.#nodes.set(number, Extra.Node)
+    this.#dialled.set(number, server.text)
     this.#identity = { clientId: ClientId, cookie: Extra.Cookie }
     this.#wasOnline = true
     if (number === 0 || this.#status.state !== 'online')
       this.#set({ state: 'online', region: plainText(Extra.Region), serverVersion: plainText(Extra.Version) })
     this.#signedIn.resolve()
-    if (number === 0) this.#beginSecond(second?.ServerAddr)
+    // A second connection, to another gateway process, keeps tunnels online when the first one is lost.
+    if (number === 0 && this.#offersSecond && !this.#links.has(1)) this.#begin(1)
     return true
+  }
+
+  /**
+   * The first connection prefers the given servers, and the second one those that the gateway has named. Where the other
+   * one is connected is only of use if several nodes share that address.
+   */
+  #serversFor(number: number): readonly ServerAddress[] {
+    const all = number === 0 ? [...this.#servers, ...this.#offered] : [...this.#offered, ...this.#servers]
+    const known = [...new Map(all.map(server => [server.text, server])).values()]
+    const others = known.filter(
+      ({ text }) => ![...this.#dialled].some(([link, used]) => link !== number && used === text),
+    )
+    return others.length > 0 ? others : known
   }
 
   /** The processes that have the other connections. */
@@ -174,19 +195,9 @@ export class Agent {
     return [...this.#nodes].flatMap(([link, node]) => (link === number || node === undefined ? [] : [node]))
   }
 
-  /** A second connection, to another gateway process, keeps tunnels online when the first one is lost. */
-  #beginSecond(address: string | undefined): void {
-    if (address === undefined || this.#links.has(1)) return
-    try {
-      // An empty string means the dialled address.
-      this.#begin(1, address === '' ? this.#server : serverAddress(address))
-    } catch {
-      // The gateway's address is invalid: one connection is enough.
-    }
-  }
-
   #offline(number: number, error: AgentError, retryInMs: number): boolean {
     this.#nodes.delete(number)
+    this.#dialled.delete(number)
     // The gateway now has a single process.
     if (number > 0 && !this.#offersSecond) return false
     if (!this.#wasOnline && error.permanent) {

@@ -17,6 +17,8 @@ export interface ServerAddress {
   readonly host: string
   readonly port: number
   readonly text: string
+  /** The name in its certificate, if it is not `host`. */
+  readonly certifiedName?: string
 }
 
 /** The responding process has another connection of this agent, so another one is needed. */
@@ -35,7 +37,7 @@ export const withPort = (text: string): string =>
   /^([^:[\]/\s@]+|\[[0-9a-fA-F:.]+\])$/.test(text) ? `${text}:${AGENT_PORT}` : text
 
 /** Reads `host:port`, or a host alone. */
-export function serverAddress(given: string): ServerAddress {
+function serverAddress(given: string): ServerAddress {
   const text = withPort(given)
   const parsed = parseHostPort(text)
   if (parsed === undefined || parsed.port < 1 || parsed.port > 65_535) {
@@ -45,10 +47,31 @@ export function serverAddress(given: string): ServerAddress {
   return { host: parsed.host.replace(/^\[(.*)\]$/, '$1'), port: parsed.port, text }
 }
 
+/** Reads a list of servers, separated by commas. */
+export function serverAddresses(given: string): readonly [ServerAddress, ...ServerAddress[]] {
+  const [first = '', ...others] = given.split(',').map(each => each.trim())
+  return [serverAddress(first), ...others.map(serverAddress)]
+}
+
+/** Another node, as a gateway names it: its certificate is that of the name that was dialled. Undefined if it is invalid. */
+export function offeredAddress(given: string, dialled: ServerAddress): ServerAddress | undefined {
+  // An empty string means the dialled address.
+  if (given === '') return dialled
+  try {
+    const address = serverAddress(given)
+    const isNamed = isIP(dialled.host) === 0 && isIP(address.host) !== 0
+    return isNamed ? { ...address, certifiedName: dialled.host } : address
+  } catch {
+    return undefined
+  }
+}
+
 export interface DialOptions {
   readonly trust: Trust
   /** The proxy; by default that of the environment. */
   readonly proxy: string | undefined
+  /** The number of earlier attempts: each begins with another address of the name. */
+  readonly attempt: number
   /** Gateway processes to avoid. */
   readonly taken: readonly string[]
   readonly signal: AbortSignal
@@ -77,14 +100,14 @@ export const handshakeFailure = (error: unknown, server: ServerAddress, waitedMs
 /** Starts TLS with a gateway. Nothing may be sent before `trustFailure` returns undefined. */
 export const beginTls = (
   socket: Socket,
-  { host }: ServerAddress,
+  { host, certifiedName: name = host }: ServerAddress,
   { trust, taken }: Pick<DialOptions, 'trust' | 'taken'>,
 ): TLSSocket =>
   connect({
     socket,
     host,
-    servername: isIP(host) === 0 ? host : '',
-    secureContext: trust.contextFor(host),
+    servername: isIP(name) === 0 ? name : '',
+    secureContext: trust.contextFor(name),
     ALPNProtocols: [OWN_ALPN, ...taken.map(elsewhereAlpn)],
     // The caller checks, while the certificate can still be read to explain an error.
     rejectUnauthorized: false,
@@ -92,10 +115,10 @@ export const beginTls = (
 
 async function secured(
   server: ServerAddress,
-  { trust, taken, proxy }: DialOptions,
+  { trust, taken, proxy, attempt }: DialOptions,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
-  const socket = beginTls(await reach(server, proxy, signal), server, { trust, taken })
+  const socket = beginTls(await reach(server, { proxyUrl: proxy, attempt }, signal), server, { trust, taken })
   try {
     await once(socket, 'secureConnect', { signal })
     const failure = trustFailure(socket, server, trust.given)

@@ -16,14 +16,15 @@ const LEAST_MS = 50
 
 export interface GatewayLinkOptions extends Omit<GatewayConnectionOptions, 'server'> {
   readonly number: number
-  readonly server: ServerAddress
+  /** Where to connect, in the order of preference; never empty. */
+  readonly servers: () => readonly ServerAddress[]
   readonly trust: Trust
   readonly identity: () => AgentIdentity
   readonly bindings: ReadonlySet<Binding>
   /** The gateway processes that have another connection of the agent. */
   readonly taken: () => readonly string[]
   /** The agent has signed in. False: wrong process, try again. */
-  readonly online: (answer: AuthAnswer, connection: GatewayConnection) => boolean
+  readonly online: (answer: AuthAnswer, server: ServerAddress) => boolean
   /** The connection is lost or failed. False: do not reconnect. */
   readonly offline: (error: AgentError, retryInMs: number) => boolean
 }
@@ -36,6 +37,8 @@ export class GatewayLink {
   readonly #stop = new AbortController()
   #connection: GatewayConnection | undefined
   #wrongNodeCount = 0
+  /** Failed attempts since the last connection. */
+  #attempt = 0
 
   constructor(options: GatewayLinkOptions) {
     this.#options = options
@@ -92,30 +95,38 @@ export class GatewayLink {
 
   /** Connects and runs until the connection ends; returns why it ended. */
   async #connectOnce(): Promise<AgentError> {
-    const { server, trust, number, agent, identity, taken } = this.#options
+    const { servers, trust, number, agent, identity, taken } = this.#options
     const { signal } = this.#stop
+    const known = servers()
+    const server = known[this.#attempt % known.length] ?? fallback()
+    const attempt = Math.floor(this.#attempt++ / known.length)
     let connection: GatewayConnection | undefined
     try {
-      const socket = await dialGateway(server, { trust, proxy: agent.proxy, taken: taken(), signal })
+      const socket = await dialGateway(server, { trust, proxy: agent.proxy, taken: taken(), attempt, signal })
       connection = new GatewayConnection(socket, { ...this.#options, server: server.text })
       const answer = await connection.signIn(signInRequest(agent, identity(), number))
       signal.throwIfAborted()
-      return await this.#stay(connection, answer)
+      return await this.#stay(connection, answer, server)
     } catch (error) {
       connection?.close()
       return error instanceof AgentError ? error : lost(server.text, error)
     }
   }
 
-  async #stay(connection: GatewayConnection, answer: AuthAnswer): Promise<AgentError> {
-    const { online, bindings, server } = this.#options
-    if (!online(answer, connection)) throw new Error('it is not the process that is looked for')
+  async #stay(connection: GatewayConnection, answer: AuthAnswer, server: ServerAddress): Promise<AgentError> {
+    const { online, bindings } = this.#options
+    if (!online(answer, server)) throw new Error('it is not the process that is looked for')
     this.#connection = connection
     this.#wrongNodeCount = 0
+    this.#attempt = 0
     this.#backoff.reset()
     for (const binding of bindings) void this.bindUntilGranted(binding)
     return lost(server.text, await connection.closed)
   }
+}
+
+const fallback = (): never => {
+  throw new TypeError('There is no server to connect to.')
 }
 
 function lost(server: string, error: unknown): AgentError {

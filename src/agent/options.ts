@@ -33,7 +33,7 @@ export interface RetryOptions {
 }
 
 export interface AgentOptions {
-  /** `host:port`; default ADIT_SERVER_ADDR or 127.0.0.1:4443. */
+  /** `host:port`, or several separated by commas; default ADIT_SERVER_ADDR or 127.0.0.1:4443. */
   readonly server?: string | undefined
   /** Default ADIT_AUTHTOKEN. */
   readonly authtoken?: string | undefined

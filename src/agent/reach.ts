@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { lookup } from 'node:dns'
+import { connect, type LookupFunction, type Socket } from 'node:net'
 import { AgentError } from '#agent/agent-error.ts'
 import { httpConnect } from '#agent/proxy/http-connect.ts'
 import { ProxyError } from '#agent/proxy/proxy-error.ts'
@@ -7,15 +8,26 @@ import { proxyFor } from '#agent/proxy/proxy-url.ts'
 import { socks5 } from '#agent/proxy/socks5.ts'
 import { Problem } from '#base/errors.ts'
 
+/** The addresses of a name, of which each attempt begins with another one. */
+const rotatedLookup =
+  (attempt: number): LookupFunction =>
+  (name, options, done) =>
+    lookup(name, { ...options, all: true }, (error, found) => {
+      const at = found === undefined || found.length === 0 ? 0 : attempt % found.length
+      const addresses = [...(found ?? []).slice(at), ...(found ?? []).slice(0, at)]
+      if (error !== null || options.all === true) done(error, addresses)
+      else done(null, addresses[0]?.address ?? '', addresses[0]?.family)
+    })
+
 /** A TCP connection to the gateway, through a proxy if there is one. */
 export async function reach(
   target: { readonly host: string; readonly port: number },
-  proxyUrl: string | undefined,
+  { proxyUrl, attempt = 0 }: { readonly proxyUrl: string | undefined; readonly attempt?: number },
   signal: AbortSignal,
 ): Promise<Socket> {
   const proxy = proxyFor(target.host, proxyUrl, process.env)
   if (proxy === undefined) {
-    const socket = connect(target)
+    const socket = connect({ ...target, lookup: rotatedLookup(attempt) })
     try {
       await once(socket, 'connect', { signal })
       return socket

@@ -18,6 +18,8 @@ export interface FirstProcess {
   readonly sharesPorts: SharesPorts
   readonly publishTraffic: PublishTraffic
   readonly publishUsage: PublishUsage
+  /** Where agents reach the other nodes of the cluster. */
+  readonly otherAgentAddresses: (() => readonly string[]) | undefined
   /** Calls back at once, and whenever it changes. */
   onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void
   /** Reaches the agents of other processes too, given those of this one; undefined: there are no others. */

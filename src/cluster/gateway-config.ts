@@ -6,7 +6,7 @@ import type { GatewayOptions } from '#gateway/gateway-options.ts'
 import type { TlsIdentity } from '#pki/local-authority.ts'
 
 /** What a gateway process starts from: data only, so that it can be sent to a worker. */
-export interface GatewayConfig extends Pick<GatewayOptions, 'info' | 'keys'> {
+export interface GatewayConfig extends Pick<GatewayOptions, 'info' | 'keys' | 'apiSocket'> {
   /** Of the local authority. */
   readonly root: TlsIdentity
   /** Names whose agents are expected back. */
@@ -22,7 +22,13 @@ export interface GatewayProcess {
 }
 
 export function gatewayConfig(
-  { settings, version, root, keys }: Pick<GatewayParts, 'settings' | 'version' | 'root' | 'keys'>,
+  {
+    settings,
+    version,
+    root,
+    keys,
+    apiSocket,
+  }: Pick<GatewayParts, 'settings' | 'version' | 'root' | 'keys' | 'apiSocket'>,
   { node, recentNames, bound = {} }: GatewayProcess,
 ): GatewayConfig {
   const info = infoOf(settings, node, version)
@@ -35,6 +41,7 @@ export function gatewayConfig(
       ssh_addr: bound.ssh ?? info.ssh_addr,
     },
     keys,
+    apiSocket,
     root,
     recentNames,
   }

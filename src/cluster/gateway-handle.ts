@@ -1,7 +1,8 @@
 import type { SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
-import type { Settings } from '#base/settings.ts'
+import type { GatewaySettings, Settings } from '#base/settings.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
+import type { Cluster } from '#cluster/nodes/cluster.ts'
 import type { NodeStatus } from '#cluster/process-status.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { GatewayKeys } from '#gateway/gateway-options.ts'
@@ -20,7 +21,11 @@ export interface GatewayHandle {
   readonly bound: Gateway['bound']
   /** The configuration, in memory. */
   readonly records: Records
+  /** Connections of clients; null if that is not known. */
+  clientConnections(): number | null
   metrics(): Promise<string>
+  /** Applies new values of settings, in all processes. */
+  reload(changes: Partial<GatewaySettings>): void
   /** The processes that serve clients; a hanging one is not awaited for long. */
   processes(): Promise<readonly NodeStatus[]>
   /** As those of a `Gateway`. */
@@ -35,7 +40,7 @@ export interface TrafficReports {
   /** Calls back at once, and whenever it changes. */
   onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void
   /** Reports the agents that connect and disconnect. */
-  watchSessions(directory: Directory): void
+  watchSessions(directory: Pick<Directory, 'watch'>): void
   publish(batch: TrafficBatch): void
 }
 
@@ -52,11 +57,15 @@ export interface GatewayParts {
   /** Of the local authority. */
   readonly root: TlsIdentity
   readonly keys: GatewayKeys
+  /** Where the API accepts requests of the gateway; undefined: only at its own address. */
+  readonly apiSocket?: string | undefined
   readonly userSessions: UserSessionStore
   readonly traffic: TrafficReports
   readonly usage: UsageReports
   /** Called for every uncaught error of a worker process. */
   readonly uncaught: () => void
   readonly sharesPorts: SharesPorts
+  /** Set if this server is a node of a cluster. */
+  readonly cluster: Cluster | undefined
   readonly log: Log
 }

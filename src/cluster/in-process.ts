@@ -2,6 +2,8 @@ import { renderMetrics } from '#base/metrics-text.ts'
 import { composeGateway } from '#cluster/compose-gateway.ts'
 import type { FirstProcess } from '#cluster/first-process.ts'
 import { gatewayConfig } from '#cluster/gateway-config.ts'
+import type { Cluster } from '#cluster/nodes/cluster.ts'
+import { clusterRequests, peerMethods } from '#cluster/nodes/cluster-requests.ts'
 import type { GatewayHandle, GatewayParts } from '#cluster/gateway-handle.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import type { Gateway } from '#gateway/gateway.ts'
@@ -13,7 +15,7 @@ import { LocalDirectory } from '#registry/local-directory.ts'
 /** This process is the first one, and the only one. */
 function thisProcess(
   { source, userSessions, log, sharesPorts, traffic, usage }: GatewayParts,
-  directory: Directory,
+  { directory, cluster }: { readonly directory: Directory; readonly cluster: Cluster | undefined },
 ): FirstProcess {
   return {
     source,
@@ -24,7 +26,8 @@ function thisProcess(
     publishTraffic: batch => traffic.publish(batch),
     publishUsage: counted => usage.add(counted),
     onSubscriptionChange: follower => traffic.onSubscriptionChange(follower),
-    connectPeers: undefined,
+    connectPeers: cluster?.connectPeers,
+    otherAgentAddresses: cluster && (() => cluster.otherAgentAddresses),
   }
 }
 
@@ -41,28 +44,52 @@ const ownHistory = ({
   replay: order => replays.run(order),
 })
 
+/** Every node reports its own agents. */
+const ownSessions = (directory: Directory, node: string): Pick<Directory, 'watch'> => ({
+  watch: listener =>
+    directory.watch({
+      sessionAdded: session => {
+        if (session.node === node) listener.sessionAdded?.(session)
+      },
+      sessionRemoved: (session, error) => {
+        if (session.node === node) listener.sessionRemoved?.(session, error)
+      },
+    }),
+})
+
+/** The other nodes may use this one now. */
+async function joinCluster(cluster: Cluster, gateway: Gateway, own: RequestHistory): Promise<void> {
+  cluster.serve(peerMethods(own, gateway.registry))
+  await cluster.announce(gateway.bound.agent, gateway.clientConnections)
+}
+
 /** A gateway in this process. */
 export async function startInProcess(parts: GatewayParts): Promise<GatewayHandle> {
-  const { settings, log } = parts
-  const directory = new LocalDirectory(log)
-  const config = gatewayConfig(parts, { node: 'main', recentNames: namesBefore(settings.data_dir) })
+  const { settings, log, cluster } = parts
+  const directory = cluster?.directory ?? new LocalDirectory(log)
+  const node = cluster?.node ?? 'main'
+  const config = gatewayConfig(parts, { node, recentNames: namesBefore(settings.data_dir) })
   const names = new OnlineNamesFile(settings.data_dir, directory, log)
-  parts.traffic.watchSessions(directory)
-  const gateway = await composeGateway(config, thisProcess(parts, directory))
-  const { info, records, registry, bound, metrics, explain } = gateway
+  parts.traffic.watchSessions(ownSessions(directory, node))
+  const gateway = await composeGateway(config, thisProcess(parts, { directory, cluster }))
+  const { info, records, dialer, bound, metrics, explain } = gateway
+  const own = ownHistory(gateway)
+  if (cluster) await joinCluster(cluster, gateway, own)
   return {
     live: new LiveView({
       info,
       directory,
       records,
-      dialer: registry,
-      requests: ownHistory(gateway),
+      dialer,
+      requests: cluster ? clusterRequests(own, cluster) : own,
       explain,
     }),
     bound,
     records,
+    clientConnections: gateway.clientConnections,
     processes: async () => [{ node: info.node, state: 'running', report: processReport() }],
     metrics: async () => renderMetrics(metrics.registry.snapshot()),
+    reload: changes => gateway.reload(changes),
     quiesce: deadlineMs => gateway.quiesce(deadlineMs),
     moveOut: deadlineMs => gateway.moveOut(deadlineMs),
     async drain(deadlineMs) {

@@ -7,6 +7,7 @@ import type { WorkerStart } from '#cluster/protocol.ts'
 import { SharedDirectory } from '#cluster/shared-directory.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts'
+import { SocketFiles } from '#gateway/cluster-links/peer-transport.ts'
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
@@ -47,6 +48,8 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     }
   }
 
+  readonly otherAgentAddresses = undefined
+
   /** All workers open the same ports. */
   readonly sharesPorts = (): boolean => true
 
@@ -59,12 +62,14 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     const { tunnels, sessions } = this.directory
     const { peerFolder, config } = this.#start
     const { node } = config.info
+    const files = new SocketFiles(node, other => join(peerFolder, `${other}.sock`))
     const peers = new PeerLinks({
       node,
       tunnels,
       local,
       log: this.log,
-      socketOf: other => join(peerFolder, `${other}.sock`),
+      transports: [files],
+      transportTo: () => files,
     })
     this.#peers = peers
     // Before any agent is accepted: clients of other processes may need it at once.

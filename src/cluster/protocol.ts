@@ -1,6 +1,6 @@
 import { Secret } from '#base/secrets.ts'
 import type { GatewayConfig } from '#cluster/gateway-config.ts'
-import type { DirectoryChange } from '#cluster/shared-directory.ts'
+import type { DirectoryChange } from '#cluster/directory-copy.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
 /** The start message of a worker. */

@@ -1,6 +1,8 @@
 import { createLog, type Log } from '#base/log.ts'
 import type { LogLevel } from '#base/log-levels.ts'
+import type { GatewaySettings } from '#base/settings.ts'
 import { LastResort } from '#base/last-resort.ts'
+import { returnStartMemory } from '#base/start-memory.ts'
 import { Channel } from '#cluster/channel.ts'
 import { composeGateway } from '#cluster/compose-gateway.ts'
 import { ParentProcess } from '#cluster/parent-process.ts'
@@ -8,7 +10,7 @@ import { openedConfig, type WorkerStart } from '#cluster/protocol.ts'
 import { processReport } from '#cluster/process-status.ts'
 import { RequestBatches } from '#cluster/request-batches.ts'
 import type { RequestWatch } from '#cluster/request-watches.ts'
-import type { DirectoryChange } from '#cluster/shared-directory.ts'
+import type { DirectoryChange } from '#cluster/directory-copy.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { AgentCommand } from '#registry/directory.ts'
 import type { ReplayOrder, RequestPage } from '#registry/live.ts'
@@ -49,6 +51,7 @@ class Worker {
         snapshot: (rows: readonly SourceRow[]) => this.#parent?.snapshot(rows),
         changes: (batch: readonly SourceChange[]) => this.#parent?.changes(batch),
         wantedTraffic: (wanted: WantedTraffic) => this.#parent?.wantedTraffic(wanted),
+        reload: (changes: Partial<GatewaySettings>) => this.#gateway?.reload(changes),
         watchRequests: (watch: RequestWatch) => this.#watchRequests(watch),
         unwatchRequests: (watch: number) => this.#unwatchRequests(watch),
       },
@@ -89,6 +92,7 @@ class Worker {
 
 // Validated by the first process.
 const log = createLog((process.argv.at(-1) ?? 'info') as LogLevel)
+returnStartMemory()
 const worker = new Worker(log)
 void new LastResort(log, worker.reportUncaught)
 // Without the first process a worker is useless; it is restarted with it.

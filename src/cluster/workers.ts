@@ -8,6 +8,7 @@ import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
 import { fail } from '#base/errors.ts'
 import { Registry, type Snapshot } from '#base/metrics.ts'
 import { watchLoop, watchProcess } from '#base/process-metrics.ts'
+import type { GatewaySettings } from '#base/settings.ts'
 import type { AgentCommand, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { anyConnection } from '#registry/agent-connections.ts'
@@ -38,7 +39,7 @@ import { workerProgram } from '#cluster/program.ts'
 import { plainConfig, type WorkerStart } from '#cluster/protocol.ts'
 import type { RequestBatch } from '#cluster/request-batches.ts'
 import { RequestWatches, type RequestWatch } from '#cluster/request-watches.ts'
-import type { DirectoryChange } from '#cluster/shared-directory.ts'
+import type { DirectoryChange } from '#cluster/directory-copy.ts'
 
 const RESTART_MS = 1000
 // A drained worker exits with its pipe; this is for one that hangs.
@@ -116,6 +117,11 @@ class Workers {
   async metrics(): Promise<string> {
     const theirs = await this.#askAll<Snapshot>('metrics', null)
     return renderMetrics(mergeSnapshots([...theirs, this.#own.snapshot()]))
+  }
+
+  /** Those that start later get the new values with their start message. */
+  reload(changes: Partial<GatewaySettings>): void {
+    this.#notifyAll('reload', changes)
   }
 
   processes(): Promise<NodeStatus[]> {
@@ -336,8 +342,10 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
     }),
     bound,
     records,
+    clientConnections: () => null,
     processes: () => workers.processes(),
     metrics: () => workers.metrics(),
+    reload: changes => workers.reload(changes),
     quiesce: deadlineMs => workers.quiesce(deadlineMs),
     moveOut: deadlineMs => workers.moveOut(deadlineMs),
     drain(deadlineMs) {

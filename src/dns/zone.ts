@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { rcodes, types, type Rcode } from '#dns/message.ts'
 import { anySet, soaSet, type RecordSet, type Soa } from '#dns/records.ts'
 
@@ -44,11 +45,13 @@ export function nearest(name: string, names: Pick<ReadonlySet<string>, 'has'>): 
 export class Zone {
   readonly apex: string
   readonly soa: Placed
+  readonly serial: number
   readonly #nodes = new Map<string, Map<number, RecordSet>>()
 
   /** Records of one name and type are merged; those outside of the zone are dropped. */
   constructor(apex: string, soa: Soa, records: Iterable<readonly [name: string, set: RecordSet]>) {
     this.apex = apex
+    this.serial = soa.serial
     this.soa = { owner: apex, set: soaSet(soa) }
     this.#add(apex, this.soa.set)
     for (const [name, set] of records) {
@@ -75,6 +78,11 @@ export class Zone {
     return above === undefined ? undefined : this.#nodes.get(`*.${above}`)
   }
 
+  /** All records, those of the zone itself first. */
+  *records(): Generator<readonly [name: string, set: RecordSet]> {
+    for (const [name, node] of this.#nodes) for (const set of node.values()) yield [name, set]
+  }
+
   #add(name: string, set: RecordSet): void {
     if (set.data.length === 0) return
     this.reserve(name)
@@ -90,6 +98,10 @@ export class ZoneTable implements Zones {
 
   constructor(zones: Iterable<Zone>) {
     this.#zones = new Map([...zones].map(zone => [zone.apex, zone]))
+  }
+
+  all(): Iterable<Zone> {
+    return this.#zones.values()
   }
 
   zoneOf(name: string): Zone | undefined {
@@ -111,7 +123,7 @@ export function lookUp(zones: Zones, name: string, type: number): LookupResult {
     const node = zone.find(owner)
     if (node === undefined) return { ...found(answers, [zone.soa]), rcode: rcodes.nxDomain }
     const set = type === types.ANY && node.size > 0 ? anyAnswer : node.get(type)
-    if (set !== undefined) return found([...answers, { owner, set }])
+    if (set !== undefined) return found([...answers, { owner, set: shuffled(set) }])
     const alias = node.get(types.CNAME)
     const target = alias?.data[0]?.[0]
     if (alias === undefined || typeof target !== 'string') return found(answers, [zone.soa])
@@ -119,6 +131,18 @@ export function lookUp(zones: Zones, name: string, type: number): LookupResult {
     owner = target
   }
   return found(answers)
+}
+
+/** Clients use the first of several addresses, so that every node gets its share. */
+function shuffled(set: RecordSet): RecordSet {
+  if (set.data.length < 2 || (set.type !== types.A && set.type !== types.AAAA)) return set
+  const data = [...set.data]
+  for (let last = data.length - 1; last > 0; last--) {
+    const other = randomInt(last + 1)
+    const [left, right] = [data[last], data[other]]
+    if (left !== undefined && right !== undefined) [data[last], data[other]] = [right, left]
+  }
+  return { ...set, data }
 }
 
 const found = (answers: readonly Placed[], authority: readonly Placed[] = []): LookupResult => ({

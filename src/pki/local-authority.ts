@@ -30,6 +30,12 @@ export interface Leaf extends TlsIdentity {
   readonly notAfter: number
 }
 
+export interface LeafOptions {
+  readonly days?: number
+  /** It also proves the identity of a client. */
+  readonly isClient?: boolean
+}
+
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const ROOT_YEARS = 10
@@ -96,12 +102,15 @@ export class LocalAuthority {
   }
 
   /** Signs a server certificate for names and addresses. The root is not part of the chain. */
-  async issue(names: readonly string[]): Promise<Leaf> {
+  async issue(
+    names: readonly string[],
+    { days = LEAF_DAYS, isClient = false }: LeafOptions = {},
+  ): Promise<Leaf> {
     const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify'])
     const now = wholeSeconds(this.#now())
     const notBefore = Math.max(now - HOUR, this.#root.notBefore.getTime())
     // A validity includes its last second.
-    const notAfter = Math.min(notBefore + LEAF_DAYS * DAY - 1000, this.#root.notAfter.getTime())
+    const notAfter = Math.min(notBefore + days * DAY - 1000, this.#root.notAfter.getTime())
     const certificate = await X509CertificateGenerator.create({
       serialNumber: serialNumber(),
       // A common name has room for 64 characters; clients use the alternative names anyway.
@@ -115,7 +124,10 @@ export class LocalAuthority {
       extensions: [
         new BasicConstraintsExtension(false, undefined, true),
         new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-        new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+        new ExtendedKeyUsageExtension([
+          ExtendedKeyUsage.serverAuth,
+          ...(isClient ? [ExtendedKeyUsage.clientAuth] : []),
+        ]),
         new SubjectAlternativeNameExtension(names.map(alternativeName)),
         await SubjectKeyIdentifierExtension.create(keys.publicKey),
         await AuthorityKeyIdentifierExtension.create(this.#root.publicKey),

@@ -56,6 +56,8 @@ export interface ReplayOrder {
   /** Each name replaces all headers of that name; null removes them. */
   readonly headers: readonly { readonly name: string; readonly value: string | null }[]
   readonly body?: Uint8Array | undefined
+  /** The webhook verification of the route signs it in place of the sender. */
+  readonly resign: boolean
 }
 
 /** The last requests, of every process. */

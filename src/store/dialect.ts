@@ -39,6 +39,9 @@ export const sqlite: Dialect = {
   countTables: "SELECT count(*) AS count FROM sqlite_schema WHERE type = 'table' AND name IN ($1, $2)",
 }
 
+/** PostgreSQL notifies its listeners here of every commit to the store. */
+export const CHANGES_CHANNEL = 'adit_changes'
+
 export const postgres: Dialect = {
   name: 'postgres',
   nameType: 'TEXT COLLATE "C"',
@@ -49,9 +52,10 @@ export const postgres: Dialect = {
   amongThem: '= ANY (ARRAY(SELECT json_array_elements_text($1::json)))',
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
   // Each later statement sees all that earlier holders of the row's lock have committed. Acknowledged writes must be
-  // durable, whatever the database's default for synchronous_commit.
-  lockCounter: `SELECT revision, sequence, set_config('synchronous_commit', 'on', true)
-    FROM counter WHERE id = 1 FOR UPDATE`,
+  // durable, whatever the database's default for synchronous_commit. The other servers of a cluster are notified of the
+  // commit; nothing else listens.
+  lockCounter: `SELECT revision, sequence, set_config('synchronous_commit', 'on', true),
+      pg_notify('${CHANGES_CHANNEL}', '') FROM counter WHERE id = 1 FOR UPDATE`,
   // The number only has to differ from those of other programs in the same database.
   lockSchema: 'SELECT pg_advisory_xact_lock(7237089412)',
   lockUsage: 'SELECT pg_advisory_xact_lock(7237089413)',

@@ -88,6 +88,51 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX usage_writer_at ON usage_writer (at)',
     ],
   },
+  {
+    version: 3,
+    // Only servers on PostgreSQL can form a cluster.
+    statements: dialect => (dialect.name === 'postgres' ? clusterTables(dialect) : []),
+  },
+]
+
+/** Who is online is lost with the database server anyway, and written often: those tables are not logged. */
+const clusterTables = ({ nameType: name, integer }: Dialect): readonly string[] => [
+  'CREATE SEQUENCE node_epoch AS BIGINT',
+  `CREATE TABLE node (
+    id ${name} PRIMARY KEY,
+    epoch ${integer} NOT NULL,
+    info TEXT NOT NULL,
+    clients ${integer} NOT NULL,
+    draining BOOLEAN NOT NULL,
+    lease_until TIMESTAMPTZ NOT NULL
+  )`,
+  // One row: which content the tables below have, and the number of the latest change.
+  `CREATE UNLOGGED TABLE online_state (
+    id ${integer} PRIMARY KEY CHECK (id = 1),
+    incarnation ${name} NOT NULL,
+    sequence ${integer} NOT NULL
+  )`,
+  `CREATE UNLOGGED TABLE online_session (
+    id ${name} PRIMARY KEY,
+    node ${name} NOT NULL,
+    epoch ${integer} NOT NULL,
+    body TEXT NOT NULL
+  )`,
+  'CREATE INDEX online_session_node ON online_session (node)',
+  `CREATE UNLOGGED TABLE online_tunnel (
+    id ${name} PRIMARY KEY,
+    node ${name} NOT NULL,
+    epoch ${integer} NOT NULL,
+    place ${name},
+    address ${name},
+    body TEXT NOT NULL
+  )`,
+  'CREATE INDEX online_tunnel_node ON online_tunnel (node)',
+  'CREATE INDEX online_tunnel_place ON online_tunnel (place)',
+  'CREATE INDEX online_tunnel_address ON online_tunnel (address)',
+  // Several tunnels of one user may share an address; two users never do, whatever the writers do.
+  `CREATE UNLOGGED TABLE online_address (address ${name} PRIMARY KEY, owner ${name} NOT NULL)`,
+  `CREATE UNLOGGED TABLE online_change (sequence ${integer} PRIMARY KEY, body TEXT NOT NULL)`,
 ]
 
 interface Applied {

@@ -9,7 +9,7 @@ import type { Store } from '#store/store.ts'
 
 const INT8_OID = 20
 
-const connection = {
+export const connection = {
   application_name: 'adit',
   connectionTimeoutMillis: 5_000,
   keepAlive: true,
@@ -20,7 +20,7 @@ const connection = {
   },
 } satisfies pg.PoolConfig
 
-const working = {
+export const working = {
   max: 10,
   // Every statement uses an index. A plan is kept for the life of a connection, so one made while a table was small
   // must not scan it when it is large.
@@ -47,7 +47,7 @@ export async function openPostgres(url: string, observer?: StoreObserver): Promi
   return new SqlStore(measured(openEngine(url, working), observer))
 }
 
-function openEngine(url: string, config: pg.PoolConfig): PostgresEngine {
+export function openEngine(url: string, config: pg.PoolConfig): PostgresEngine {
   try {
     return new PostgresEngine(new pg.Pool({ ...connection, ...config, connectionString: url }))
   } catch (error) {
@@ -73,7 +73,7 @@ export async function openPostgresForCopy(url: string, use: 'source' | 'target')
 const OTHERS = `SELECT pid FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'adit' AND pid <> pg_backend_pid()`
 
-class PostgresEngine implements CopyEngine {
+export class PostgresEngine implements CopyEngine {
   readonly dialect = postgres
   readonly alone = false
   readonly #pool: pg.Pool
@@ -170,7 +170,7 @@ function rethrow(error: unknown): never {
 }
 
 /** Server errors have a five-character SQLSTATE; all others are about the connection. */
-function toStoreError(error: unknown): StoreError {
+export function toStoreError(error: unknown): StoreError {
   const because = { cause: error }
   const code = error instanceof pg.DatabaseError ? (error.code ?? '') : ''
   if (code === '53100') return new StoreError('full', 'The disk of the database server is full.', because)

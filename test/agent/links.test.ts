@@ -212,7 +212,17 @@ suite('an agent of a gateway with several processes', () => {
         Extra: { ConnectAddresses: [{ ServerAddr: 'x' }, { ServerAddr: 'file:///etc/passwd' }] },
       }),
     })
-    await using agent = disposable(await connect(gateway.options()))
+    await using agent = disposable(await connect(gateway.options({ retry: { baseMs: 1, capMs: 1 } })))
+    await agent.listen({ proto: 'tcp', forwardTo: 1 })
+    await agent.listen({ proto: 'tcp', forwardTo: 2 })
+    assert.equal(agent.status.state, 'online')
+    assert.equal(gateway.ends.length, 1)
+  })
+
+  test('uses the next server of its list while one cannot be reached', async () => {
+    await using gateway = await ScriptedGateway.start()
+    const options = gateway.options({ retry: { baseMs: 1, capMs: 1 } })
+    await using agent = disposable(await connect({ ...options, server: `127.0.0.1:1, ${options.server}` }))
     assert.equal(agent.status.state, 'online')
   })
 })

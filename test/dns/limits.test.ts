@@ -109,7 +109,7 @@ class TcpClient implements AsyncDisposable {
   async next(): Promise<Buffer> {
     const whole = () =>
       this.#received.length >= 2 && this.#received.length >= 2 + this.#received.readUInt16BE(0)
-    while (!whole()) await once(this.socket, 'more', { signal: AbortSignal.timeout(5000) })
+    while (!whole()) await once(this.socket, 'more', { signal: AbortSignal.timeout(30_000) })
     const end = 2 + this.#received.readUInt16BE(0)
     const message = this.#received.subarray(2, end)
     this.#received = this.#received.subarray(end)

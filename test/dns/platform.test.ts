@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import dns from 'node:dns'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { after, before, mock, suite, test } from 'node:test'
@@ -11,6 +12,7 @@ import { readSettings } from '#base/read-settings.ts'
 import { serve } from '#server/serve.ts'
 import { openStore } from '#store/open.ts'
 import { signIn, visit, web } from '../agent/support.ts'
+import { newMember } from '../support/members.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { dig, kdig } from './support.ts'
 import { until } from '../support/until.ts'
@@ -35,7 +37,14 @@ function resolveAt(port: number): Disposable {
     )
   }
   const { mock: mocked } = mock.method(dns, 'lookup', lookup as typeof dns.lookup)
-  return { [Symbol.dispose]: () => mocked.restore() }
+  // For modules that import the function by its name.
+  syncBuiltinESMExports()
+  return {
+    [Symbol.dispose]() {
+      mocked.restore()
+      syncBuiltinESMExports()
+    },
+  }
 }
 
 suite('the platform', () => {
@@ -56,6 +65,29 @@ suite('the platform', () => {
     const text = await metrics.text()
     assert.match(text, /^adit_dns_queries_total\{result="noerror"\} 3$/m)
     assert.match(text, /^adit_dns_queries_total\{result="refused"\} 1$/m)
+  })
+
+  test('lists its zones for admins, as it serves them', async () => {
+    await using server = await withDns({ caa: 'letsencrypt.org', public_addresses: '192.0.2.1,2001:db8::1' })
+    const { body } = await server.api.get('/dns_zones')
+    const [zone, ...others] = body.dns_zones
+    assert.deepEqual([zone.domain, others], ['adit.test', []])
+    assert.equal(zone.record_count, zone.records.length)
+    const of = (name: string, type: string): string[] =>
+      zone.records.flatMap((each: { name: string; type: string; ttl: number; value: string }) =>
+        each.name === name && each.type === type ? [`${each.ttl} ${each.value}`] : [],
+      )
+    assert.deepEqual(of('adit.test', 'NS'), ['3600 ns1.adit.test', '3600 ns2.adit.test'])
+    assert.deepEqual(of('adit.test', 'CAA'), ['300 0 issue "letsencrypt.org"'])
+    assert.deepEqual(of('*.adit.test', 'A'), ['300 192.0.2.1'])
+    assert.deepEqual(of('*.adit.test', 'AAAA'), ['300 2001:db8::1'])
+    const { text } = await dig(portOf(server), 'adit.test', 'SOA', '+short')
+    assert.deepEqual(of('adit.test', 'SOA'), [`30 ${text.trim().replaceAll('. ', ' ')}`])
+    assert.equal(zone.serial, Number(text.split(' ')[2]))
+    assert.deepEqual((await server.api.get(`/dns_zones/${zone.id}`)).body, zone)
+    const { token } = await newMember(server.api)
+    for (const path of ['/dns_zones', `/dns_zones/${zone.id}`])
+      assert.equal((await server.api.get(path, { token })).status, 403)
   })
 
   test('answers for a challenge', async () => {
@@ -83,6 +115,11 @@ suite('the platform', () => {
     const proof = hash('sha256', 'token.thumbprint', 'base64url')
     const { text } = await dig(portOf(server), 'abc.acme.adit.test', 'TXT', '+short')
     assert.equal(text.trim(), `"${proof}"`)
+    const { body } = await server.api.get('/dns_zones')
+    assert.deepEqual(
+      body.dns_zones[0].records.filter(({ type }: { type: string }) => type === 'TXT'),
+      [{ name: 'abc.acme.adit.test', type: 'TXT', ttl: 1, value: `"${proof}"` }],
+    )
   })
 
   test('does not start with a port for DNS that is taken', async () => {

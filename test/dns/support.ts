@@ -101,14 +101,14 @@ function parsed(text: string): Dug {
 /** Asks with `dig` of BIND. */
 export async function dig(port: number, ...args: string[]): Promise<Dug> {
   const fixed = ['@127.0.0.1', '-p', String(port), '+tries=1', '+timeout=5', '+norecurse']
-  const { stdout } = await run('/usr/bin/dig', [...fixed, ...args], { timeout: 20_000 })
+  const { stdout } = await run('/usr/bin/dig', [...fixed, ...args], { timeout: 60_000 })
   return parsed(stdout)
 }
 
 /** Asks with `kdig` of Knot. */
 export async function kdig(port: number, ...args: string[]): Promise<Dug> {
   const fixed = ['@127.0.0.1', '-p', String(port), '+retry=0', '+timeout=5', '+norec']
-  const { stdout } = await run('/usr/bin/kdig', [...fixed, ...args], { timeout: 20_000 })
+  const { stdout } = await run('/usr/bin/kdig', [...fixed, ...args], { timeout: 60_000 })
   return parsed(stdout)
 }
 
@@ -159,7 +159,7 @@ export class UdpClient implements Disposable {
   }
 
   async ask(bytes: Buffer): Promise<Buffer> {
-    const answered = once(this.#socket, 'message', { signal: AbortSignal.timeout(5000) })
+    const answered = once(this.#socket, 'message', { signal: AbortSignal.timeout(30_000) })
     this.send(bytes)
     const [reply] = (await answered) as [Buffer]
     return reply

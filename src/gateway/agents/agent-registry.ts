@@ -197,6 +197,13 @@ export class AgentRegistry implements AgentDialer {
     await this.#hold(agent, record, !bound.open)
   }
 
+  /** Closes a tunnel whose address another agent has got at another node; its agent gets the reason. */
+  revoke({ id, sessionId, url }: TunnelRecord): void {
+    const agent = this.#agents.get(sessionId)
+    agent?.connection.stopTunnel?.(id, new Problem('tunnel_superseded', { url }))
+    agent?.drop(id)
+  }
+
   async dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream> {
     if (this.#agents.get(tunnel.sessionId)?.tunnels.get(tunnel.id)?.open !== true)
       await this.#whenReady(tunnel)

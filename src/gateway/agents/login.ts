@@ -18,6 +18,8 @@ export interface LoginOptions {
   readonly resumption: ResumptionTokens
   readonly log: Log
   readonly now?: () => number
+  /** Where agents reach the other nodes of the cluster. */
+  readonly otherAgentAddresses?: (() => readonly string[]) | undefined
 }
 
 const SHOWN = 12
@@ -69,16 +71,21 @@ export function login(request: AuthRequest, origin: AgentOrigin, options: LoginO
 
 const connectionNumberIn = (given: number): number => Math.min(Math.max(given, 0), MAX_AGENT_CONNECTIONS - 1)
 
+/** More than an agent tries. */
+const MAX_ADDRESSES = 16
+
 /**
- * Offers a second connection if there is a second process for it. The address is the one that the agent dialled, which
- * it knows better; so only Adit agents get the offer.
+ * Offers a second connection if there is a second process or node for it. An empty address is the one that the agent
+ * dialled, which it knows better; so only Adit agents get the offer.
  */
-function furtherConnections({ Extra }: AuthRequest, { workers, region }: GatewayInfo): ConnectAddresses {
-  if (workers < 2 || !Extra.UserAgent.startsWith('adit/')) return undefined
-  return [
-    { Region: region, ServerAddr: '' },
-    { Region: region, ServerAddr: '' },
-  ]
+function furtherConnections(
+  { Extra }: AuthRequest,
+  { info, otherAgentAddresses }: LoginOptions,
+): ConnectAddresses {
+  if (!Extra.UserAgent.startsWith('adit/')) return undefined
+  const others = [...(info.workers < 2 ? [] : ['']), ...(otherAgentAddresses?.() ?? [])]
+  if (others.length === 0) return undefined
+  return ['', ...others.slice(0, MAX_ADDRESSES)].map(ServerAddr => ({ Region: info.region, ServerAddr }))
 }
 
 export const versionFor = (offered: readonly string[]): '2' | '3' => (offered.includes('3') ? '3' : '2')
@@ -99,7 +106,7 @@ export function welcome(request: AuthRequest, record: SessionRecord, options: Lo
       PlanName: 'self-hosted',
       Banner: '',
       DeprecationWarning: undefined,
-      ConnectAddresses: furtherConnections(request, info),
+      ConnectAddresses: furtherConnections(request, options),
       AgentSessionID: id,
       Node: info.node,
     },

@@ -18,19 +18,23 @@ export interface UsageLimits {
   readonly owner: Share
 }
 
-/** The limits that the operator has set. */
+/** The limits that the operator has set; they follow the settings, which a reload may change. */
 export const usageLimits = (settings: GatewaySettings): UsageLimits => ({
-  credential: {
-    sessions: settings.credential_sessions,
-    tunnels: settings.credential_tunnels,
-    tcpPorts: settings.credential_tcp_ports,
-    metadataKib: settings.credential_metadata_kib,
+  get credential() {
+    return {
+      sessions: settings.credential_sessions,
+      tunnels: settings.credential_tunnels,
+      tcpPorts: settings.credential_tcp_ports,
+      metadataKib: settings.credential_metadata_kib,
+    }
   },
-  owner: {
-    sessions: settings.owner_sessions,
-    tunnels: settings.owner_tunnels,
-    tcpPorts: settings.owner_tcp_ports,
-    metadataKib: settings.owner_metadata_kib,
+  get owner() {
+    return {
+      sessions: settings.owner_sessions,
+      tunnels: settings.owner_tunnels,
+      tcpPorts: settings.owner_tcp_ports,
+      metadataKib: settings.owner_metadata_kib,
+    }
   },
 })
 

@@ -1,14 +1,15 @@
-import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { clientOf } from '#base/client-network.ts'
+import { callPeer, type PeerMethods, serveCall } from '#gateway/cluster-links/peer-calls.ts'
+import type { PeerTransport } from '#gateway/cluster-links/peer-transport.ts'
 import { join } from '#gateway/cluster-links/join.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
+import { answerHeartbeat, startHeartbeat } from '#tunnel/heartbeat.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
 import { MuxSession } from '#tunnel/mux-session.ts'
@@ -17,15 +18,20 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 
 // A peer is one of our own processes: it has neither the stream limit nor the small windows of other agents.
 const MAX_STREAMS = 16_384
+const HEARTBEAT = { intervalMs: 2000, limitMs: 5000 }
 const PEER = { maxOpen: MAX_STREAMS, maxAccepted: MAX_STREAMS, growTo: 4 * 1024 * 1024, leaveMs: 0 }
 
 export interface PeerOptions {
-  /** The folder with the sockets of the processes of this machine. */
-  readonly socketOf: (node: string) => string
+  /** Chosen by the process to connect to. */
+  readonly transportTo: (node: string) => PeerTransport
+  /** Those that other processes use to connect to this one. */
+  readonly transports: readonly PeerTransport[]
   readonly node: string
   readonly tunnels: ReadonlyMap<string, TunnelRecord>
   /** The agents of this process. */
   readonly local: Pick<AgentDialer, 'dial'>
+  /** What other processes may call. */
+  readonly methods?: PeerMethods
   readonly log: Log
 }
 
@@ -35,21 +41,25 @@ export interface PeerOptions {
  */
 export class PeerLinks {
   readonly #options: PeerOptions
-  readonly #server: Server
   readonly #outgoing = new Map<string, Promise<MuxSession>>()
   readonly #incoming = new Set<MuxSession>()
 
   constructor(options: PeerOptions) {
     this.#options = options
-    this.#server = createServer(socket => this.#welcome(socket))
+  }
+
+  /** Links in both directions. */
+  get size(): number {
+    return this.#outgoing.size + this.#incoming.size
   }
 
   async listen(): Promise<void> {
-    const path = this.#options.socketOf(this.#options.node)
-    // A killed process leaves its socket behind, and its successor could not listen there.
-    await rm(path, { force: true })
-    this.#server.listen(path)
-    await once(this.#server, 'listening')
+    for (const transport of this.#options.transports) await transport.listen(socket => this.#welcome(socket))
+  }
+
+  /** Calls a method of another process; rejects with its Problem. */
+  async call<Result>(node: string, method: string, argument: unknown): Promise<Result> {
+    return callPeer(await this.#linkTo(node), method, argument)
   }
 
   /** Opens a connection through a tunnel of another process. */
@@ -65,8 +75,7 @@ export class PeerLinks {
   }
 
   async close(): Promise<void> {
-    const closed = once(this.#server, 'close')
-    this.#server.close()
+    const closed = this.#options.transports.map(transport => transport.close())
     for (const session of this.#incoming) session.close()
     for (const link of this.#outgoing.values())
       void link.then(
@@ -74,7 +83,7 @@ export class PeerLinks {
         // It was never opened.
         () => undefined,
       )
-    await closed
+    await Promise.all(closed)
   }
 
   async #linkTo(node: string): Promise<MuxSession> {
@@ -88,9 +97,11 @@ export class PeerLinks {
   }
 
   async #connect(node: string): Promise<MuxSession> {
-    const socket = connect(this.#options.socketOf(node))
-    await once(socket, 'connect')
-    return new MuxSession(socket, { role: 'server', ...PEER })
+    const socket = await this.#options.transportTo(node).connect(node)
+    const session = new MuxSession(socket, { role: 'server', ...PEER })
+    // A machine that is cut off closes nothing.
+    startHeartbeat(session, HEARTBEAT)
+    return session
   }
 
   #welcome(socket: Socket): void {
@@ -99,6 +110,9 @@ export class PeerLinks {
       ...PEER,
       accept: (type, stream) => {
         if (type === streamTypes.proxy) this.#run(() => this.#answer(stream))
+        else if (type === streamTypes.heartbeat) answerHeartbeat(stream)
+        else if (type === streamTypes.peerCall)
+          this.#run(() => serveCall(stream, this.#options.methods ?? {}))
         else stream.reset('stream_refused')
       },
     })

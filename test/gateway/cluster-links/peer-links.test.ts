@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
+import { SocketFiles } from '#gateway/cluster-links/peer-transport.ts'
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { TunnelError } from '#tunnel/frame.ts'
@@ -40,8 +41,19 @@ async function pair(dial?: AgentDialer['dial']) {
     return stream
   }
   const nobody: AgentDialer['dial'] = () => Promise.reject(new DialError('offline', 'no agent here'))
-  const a = new PeerLinks({ node: 'a', tunnels, socketOf, log: testLog(), local: { dial: nobody } })
-  const b = new PeerLinks({ node: 'b', tunnels, socketOf, log: testLog(), local: { dial: dial ?? toEcho } })
+  const links = (node: string, local: Pick<AgentDialer, 'dial'>): PeerLinks => {
+    const files = new SocketFiles(node, socketOf)
+    return new PeerLinks({
+      node,
+      tunnels,
+      transports: [files],
+      transportTo: () => files,
+      log: testLog(),
+      local,
+    })
+  }
+  const a = links('a', { dial: nobody })
+  const b = links('b', { dial: dial ?? toEcho })
   await Promise.all([a.listen(), b.listen()])
   return {
     a,

@@ -1,0 +1,103 @@
+/** A server of a cluster, as the database knows it. */
+export interface NodeRow {
+  readonly id: string
+  /** Grows with every join: what a node has written in an earlier epoch is void. */
+  readonly epoch: number
+  /** JSON text that the store never parses. */
+  readonly info: string
+  readonly clients: number
+  readonly isDraining: boolean
+  /** Until its lease ends; negative when it has ended. */
+  readonly leaseMs: number
+}
+
+/** What a node writes about itself. */
+export interface NodeReport {
+  readonly id: string
+  readonly info: string
+  readonly clients: number
+}
+
+export interface Renewal {
+  /** False: the lease had ended, or the node was removed. It needs a new epoch. */
+  readonly isRenewed: boolean
+  readonly nodes: readonly NodeRow[]
+}
+
+/** A change of what is online. `text` is what followers get. */
+export type OnlineWrite =
+  | { readonly op: 'put_session'; readonly id: string; readonly body: string; readonly text: string }
+  | { readonly op: 'put_tunnel'; readonly tunnel: TunnelClaim; readonly text: string }
+  /** Ignored if the row is of another node. */
+  | {
+      readonly op: 'drop_session' | 'drop_tunnel'
+      readonly id: string
+      readonly node: string
+      readonly text: string
+    }
+  /** Only followers see it. */
+  | { readonly op: 'mark'; readonly text: string }
+
+/** A tunnel that claims its address. */
+export interface TunnelClaim {
+  readonly id: string
+  readonly body: string
+  /** What one user owns, and what one agent or pool has; undefined without an address. */
+  readonly place: string | undefined
+  readonly address: string | undefined
+  /** The user. */
+  readonly owner: string
+  /** Why it is refused beside the tunnels that hold the same place; undefined if it is not. */
+  admit(holders: readonly string[]): unknown
+}
+
+export type OnlineOutcome =
+  /** The node has lost its epoch; nothing was written. */
+  | { readonly isFenced: true }
+  | {
+      readonly isFenced: false
+      readonly incarnation: string
+      /** The numbers of the changes are those after `before`. */
+      readonly before: number
+      readonly texts: readonly string[]
+      /** What `admit` returned for each write. */
+      readonly refusals: readonly unknown[]
+    }
+
+export interface OnlineRow {
+  readonly node: string
+  readonly epoch: number
+  readonly body: string
+}
+
+export interface OnlineSnapshot {
+  /** Undefined while nothing was ever written, or after the loss of the database server. */
+  readonly incarnation: string | undefined
+  readonly sequence: number
+  readonly sessions: readonly OnlineRow[]
+  readonly tunnels: readonly OnlineRow[]
+}
+
+/** The shared state of the servers of a cluster. Methods reject with a `StoreError` when the database fails. */
+export interface NodeStore extends AsyncDisposable {
+  /** Gives a node a new epoch and a lease. */
+  join(report: NodeReport): Promise<number>
+  renew(report: NodeReport, epoch: number): Promise<Renewal>
+  /** Removes a node with all that it has online. */
+  leave(id: string): Promise<void>
+  /** False if there is no such node. */
+  drain(id: string): Promise<boolean>
+  /** Removes what expired epochs have left, and old changes. */
+  sweep(): Promise<void>
+  write(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome>
+  /** Replaces all that a node has online. */
+  replace(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome>
+  snapshot(): Promise<OnlineSnapshot>
+  /** Undefined: the changes after this one are not there any more, so that a snapshot is needed. */
+  changes(incarnation: string, after: number): Promise<readonly string[] | undefined>
+  /** Calls back when another process may have changed something. A lost connection is opened again. */
+  listen(wake: Wake): void
+}
+
+/** `online`: what is online, or the nodes. `resources`: the store's rows. */
+export type Wake = (what: 'online' | 'resources') => void

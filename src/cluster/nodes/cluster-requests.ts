@@ -1,0 +1,52 @@
+import { pageByIdDesc } from '#base/page-by-id.ts'
+import type { Cluster } from '#cluster/nodes/cluster.ts'
+import { RemoteWatches, WatchedRequests } from '#cluster/nodes/watched-requests.ts'
+import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
+import type { AgentCommand } from '#registry/directory.ts'
+import type { CaptureRecord, ReplayOrder, RequestHistory, RequestPage } from '#registry/live.ts'
+
+type ResourceBody = Record<string, unknown>
+
+/** The requests of all nodes: each node keeps its own, and is asked for them. */
+export function clusterRequests(own: RequestHistory, cluster: Cluster): RequestHistory {
+  const remote = new RemoteWatches(cluster)
+  return {
+    find: async id => (await own.find(id)) ?? (await cluster.callAll<ResourceBody>('findRequest', id))[0],
+    async list(page) {
+      const theirs = cluster.callAll<ResourceBody[]>('listRequests', page)
+      const found = [...(await own.list(page)), ...(await theirs).flat()]
+      return pageByIdDesc(found, ({ id }) => String(id), page)
+    },
+    watch(filters, watcher) {
+      const stops = [own.watch(filters, watcher), remote.watch(filters, watcher)]
+      return () => stops.forEach(stop => stop())
+    },
+    capture: async id =>
+      (await own.capture(id)) ?? (await cluster.callAll<CaptureRecord>('findCapture', id))[0],
+    async replay(order) {
+      if ((await own.capture(order.id)) !== undefined) return own.replay(order)
+      for (const { id } of cluster.others) {
+        const isThere = await cluster.call<boolean>(id, 'hasCapture', order.id).catch(() => false)
+        if (isThere) return cluster.call(id, 'replay', order)
+      }
+      return undefined
+    },
+  }
+}
+
+/** What a node answers the others. */
+export function peerMethods(own: RequestHistory, local: AgentRegistry) {
+  const watched = new WatchedRequests(own)
+  return {
+    findRequest: (id: string) => own.find(id),
+    listRequests: (page: RequestPage) => own.list(page),
+    findCapture: (id: string) => own.capture(id),
+    hasCapture: async (id: string) => (await own.capture(id)) !== undefined,
+    replay: (order: ReplayOrder) => own.replay(order),
+    nextRequests: (watch: Parameters<WatchedRequests['next']>[0]) => watched.next(watch),
+    probe: (sessionId: string) => local.probe(sessionId),
+    command: async ({ sessionId, command }: { sessionId: string; command: AgentCommand }) => {
+      await local.command(sessionId, command)
+    },
+  }
+}

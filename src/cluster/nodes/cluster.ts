@@ -1,0 +1,278 @@
+import { hostname } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fail } from '#base/errors.ts'
+import { newId, timestamp } from '#base/ids.ts'
+import type { HostPort } from '#base/hosts.ts'
+import { parseHostPort } from '#base/hosts.ts'
+import { cannotListen, type SharesPorts } from '#base/listen-on.ts'
+import type { Log } from '#base/log.ts'
+import type { NodeStore } from '#base/node-store.ts'
+import type { Settings } from '#base/settings.ts'
+import { StartError } from '#base/start-error.ts'
+import { inTime } from '#cluster/in-time.ts'
+import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
+import { Membership, type ClusterNode } from '#cluster/nodes/membership.ts'
+import { machineOf } from '#cluster/nodes/online-change.ts'
+import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
+import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts'
+import type { PeerMethods } from '#gateway/cluster-links/peer-calls.ts'
+import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
+import { TlsTransport } from '#gateway/cluster-links/tls-transport.ts'
+import { LocalAuthority, type TlsIdentity } from '#pki/local-authority.ts'
+import { anyConnection, otherConnections } from '#registry/agent-connections.ts'
+import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
+import type { AgentCommand } from '#registry/directory.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
+
+const MOVED_CHECK_MS = 100
+
+export interface ClusterOptions {
+  readonly settings: Settings
+  readonly store: NodeStore
+  readonly version: string
+  /** Of the installation's CA. */
+  readonly root: TlsIdentity
+  readonly publicAddresses: readonly string[]
+  readonly sharesPorts: SharesPorts
+  /** Another node has changed a resource. */
+  readonly resourcesChanged: () => void
+  readonly log: Log
+}
+
+/** This server as a node of a cluster. */
+export class Cluster implements AsyncDisposable {
+  readonly membership: Membership
+  readonly directory: ClusterDirectory
+  readonly #options: ClusterOptions
+  readonly #peer: HostPort
+  #peers: PeerLinks | undefined
+  #methods: PeerMethods = {}
+  readonly #forwards = { connected: 0, failed: 0 }
+
+  private constructor(options: ClusterOptions, peer: HostPort) {
+    const { store, log, settings, version, publicAddresses } = options
+    this.#options = options
+    this.#peer = peer
+    this.membership = new Membership({
+      store,
+      log,
+      id: newId('nd'),
+      info: {
+        name: hostname(),
+        version,
+        region: settings.region,
+        peer: text(peer),
+        publicAddresses,
+        agentAddresses: [],
+        startedAt: timestamp(Date.now()),
+      },
+    })
+    this.directory = new ClusterDirectory({ store, membership: this.membership, log })
+  }
+
+  /** Joins the cluster. */
+  static async open(options: ClusterOptions): Promise<Cluster> {
+    const cluster = new Cluster(options, advertised(options))
+    const { membership, directory } = cluster
+    await membership.start()
+    await directory.start()
+    options.store.listen(what => {
+      if (what === 'resources') return options.resourcesChanged()
+      void membership.refresh()
+      directory.wake()
+    })
+    return cluster
+  }
+
+  get node(): string {
+    return this.membership.id
+  }
+
+  /** Reaches the agents of all nodes. */
+  readonly connectPeers = async (local: AgentRegistry): Promise<AgentDialer> => {
+    const { log, root, settings, sharesPorts } = this.#options
+    const { tunnels, sessions } = this.directory
+    const { node } = this
+    const address = settings.peer_addr ?? this.#peer
+    const transport = await TlsTransport.create({
+      node,
+      address,
+      authority: await LocalAuthority.open(root),
+      addressOf: other => this.#addressOf(other),
+      sharesPorts,
+      log,
+    })
+    const guarded = this.#guarded(local)
+    const peers = new PeerLinks({
+      node,
+      tunnels,
+      local: { dial: guarded },
+      log,
+      transports: [transport],
+      transportTo: () => transport,
+      methods: new Proxy({}, { get: (_, name) => this.#methods[String(name)] }),
+    })
+    this.#peers = peers
+    await peers.listen().catch((error: unknown) => {
+      throw cannotListen(error, address, 'ADIT_PEER_ADDR')
+    })
+    this.directory.onLost(tunnel => local.revoke(tunnel))
+    const dial: AgentDialer['dial'] = (tunnel, header, first) =>
+      tunnel.node === node
+        ? guarded(tunnel, header, first)
+        : this.#countForward(peers.dial(tunnel, header, first))
+    return {
+      dial: dialAnyConnection(tunnels, dial),
+      probe: async id => {
+        const at = sessions.get(id)?.node
+        return at === node || at === undefined
+          ? local.probe(id)
+          : peers.call<boolean>(at, 'probe', id).catch(() => false)
+      },
+      command: (sessionId, command) => this.#command(local, sessionId, command),
+    }
+  }
+
+  /** Open links with other nodes, in both directions. */
+  get links(): number {
+    return this.#peers?.size ?? 0
+  }
+
+  /** Connections to agents of other nodes, since the start; a failed one did not reach the node. */
+  get forwards(): Readonly<Record<'connected' | 'failed', number>> {
+    return this.#forwards
+  }
+
+  /** What the other nodes may ask this one. */
+  serve(methods: PeerMethods): void {
+    this.#methods = methods
+  }
+
+  /** Resolves when this node was asked to drain, such as by an operator at another node. */
+  get drainRequested(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const unwatch = this.membership.watch(() => {
+      if (!this.membership.isDraining) return
+      unwatch()
+      resolve()
+    })
+    return promise
+  }
+
+  /** The other nodes that have not expired. */
+  get others(): ClusterNode[] {
+    return [...this.membership.nodes.values()].filter(
+      ({ id, state }) => id !== this.node && state !== 'expired',
+    )
+  }
+
+  /** New clients and agents go to other nodes from now on. An unavailable database does not delay the stop. */
+  async startDrain(): Promise<void> {
+    await inTime(this.membership.drain(this.node))
+  }
+
+  /** Where agents reach the other nodes that serve. */
+  get otherAgentAddresses(): string[] {
+    return this.membership.serving
+      .filter(({ id }) => id !== this.node)
+      .flatMap(({ agentAddresses }) => agentAddresses)
+  }
+
+  /** Publishes where agents reach this node. */
+  announce(agent: HostPort | undefined, clients: () => number): Promise<void> {
+    const hosts = isAnyHost(agent?.host ?? '') ? this.#options.publicAddresses : [agent?.host ?? '']
+    const agentAddresses = agent === undefined ? [] : hosts.map(host => text({ host, port: agent.port }))
+    return this.membership.announce({ agentAddresses }, clients)
+  }
+
+  /**
+   * Resolves when the agents of this node have another connection elsewhere, as far as they keep several, or at the
+   * deadline.
+   */
+  async whenAgentsHaveMoved(deadlineMs: number): Promise<void> {
+    const deadline = performance.now() + deadlineMs
+    while (performance.now() < deadline && this.otherAgentAddresses.length > 0 && this.#hasOnlyHere())
+      await wait(MOVED_CHECK_MS)
+  }
+
+  #hasOnlyHere(): boolean {
+    const { tunnels, sessions } = this.directory
+    for (const tunnel of tunnels.values()) {
+      if (tunnel.node !== this.node) continue
+      const isAdit = sessions.get(tunnel.sessionId)?.userAgent.startsWith('adit/') === true
+      const isElsewhere = otherConnections(tunnels, tunnel).some(({ node }) => node !== this.node)
+      if (isAdit && !isElsewhere) return true
+    }
+    return false
+  }
+
+  call<Result>(node: string, method: string, argument: unknown): Promise<Result> {
+    return this.#peers?.call<Result>(node, method, argument) ?? fail('not_found')
+  }
+
+  /** The results of the other nodes that respond in time. */
+  async callAll<Result>(method: string, argument: unknown): Promise<Result[]> {
+    const asked = this.others.map(({ id }) => inTime(this.call<Result>(id, method, argument)))
+    return (await Promise.all(asked)).flatMap(result =>
+      result === undefined || result === null ? [] : [result],
+    )
+  }
+
+  /** Stops the links; closed once no client needs them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#peers?.close()
+    await this.directory[Symbol.asyncDispose]()
+    await this.membership.close()
+    await this.#options.store[Symbol.asyncDispose]()
+  }
+
+  /** After a suspension another node may own an address, so the lease is checked before the agent is used. */
+  #guarded(local: AgentRegistry): AgentDialer['dial'] {
+    return async (tunnel, header, first) => {
+      if (!this.membership.isCurrent) {
+        await this.membership.refresh()
+        await this.directory.settled()
+        if (this.directory.tunnels.get(tunnel.id)?.node !== this.node)
+          throw new DialError('offline', `The tunnel ${tunnel.id} is at another node.`)
+      }
+      return local.dial(tunnel, header, first)
+    }
+  }
+
+  async #countForward(dialed: Promise<ByteStream>): Promise<ByteStream> {
+    try {
+      const stream = await dialed
+      this.#forwards.connected++
+      return stream
+    } catch (error) {
+      this.#forwards.failed++
+      throw error
+    }
+  }
+
+  async #command(local: AgentRegistry, sessionId: string, command: AgentCommand): Promise<void> {
+    const session = anyConnection(this.directory.sessions, sessionId) ?? fail('not_found')
+    if (session.node === this.node) return local.command(session.id, command)
+    await this.call(session.node, 'command', { sessionId: session.id, command })
+  }
+
+  #addressOf(process: string): HostPort | undefined {
+    return parseHostPort(this.membership.nodes.get(machineOf(process))?.peer ?? '')
+  }
+}
+
+const text = ({ host, port }: HostPort): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+const isAnyHost = (host: string): boolean => host === '0.0.0.0' || host === '::'
+
+/** Where the other nodes reach this one. */
+function advertised({ settings, publicAddresses }: ClusterOptions): HostPort {
+  const { peer_url: given, peer_addr: listener, workers } = settings
+  if (workers > 1) throw new StartError('a node of a cluster has one gateway process: remove ADIT_WORKERS')
+  if (given !== undefined) return given
+  const { host = '', port = 0 } = listener ?? {}
+  const reachable = isAnyHost(host) ? publicAddresses[0] : host
+  if (reachable !== undefined && port !== 0) return { host: reachable, port }
+  throw new StartError('set ADIT_PEER_URL to the HOST:PORT at which the other nodes reach ADIT_PEER_ADDR')
+}

@@ -1,0 +1,74 @@
+import type { OnlineWrite } from '#base/node-store.ts'
+import { admission } from '#registry/address-conflict.ts'
+import { addressKey, placeKey } from '#registry/address-key.ts'
+import type { SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
+
+/** The node that a gateway process belongs to: `nd_X` itself, or its worker `nd_X.w1`. */
+export const machineOf = (process: string): string => process.split('.', 1)[0] ?? process
+
+export interface From {
+  readonly node: string
+  readonly epoch: number
+  /** How often the node has written all of its records. */
+  readonly round: number
+}
+
+/** What followers of the directory read. */
+export type OnlineChange =
+  | ({ readonly is: 'session'; readonly record: SessionRecord } & From)
+  | ({ readonly is: 'tunnel'; readonly record: TunnelRecord } & From)
+  | ({ readonly is: 'session_gone'; readonly id: string; readonly error?: string | undefined } & From)
+  | ({ readonly is: 'tunnel_gone'; readonly id: string; readonly lost: boolean } & From)
+  /** All that the node has was written in this epoch and round; the rest is void. */
+  | ({ readonly is: 'complete' } & From)
+
+const write = (change: OnlineChange): string => JSON.stringify(change)
+
+export const readChange = (text: string): OnlineChange => JSON.parse(text) as OnlineChange
+
+export const putSession = (record: SessionRecord, from: From): OnlineWrite => ({
+  op: 'put_session',
+  id: record.id,
+  body: JSON.stringify(record),
+  text: write({ is: 'session', record, ...from }),
+})
+
+/** Refused as by a single process, which knows all tunnels. */
+export const putTunnel = (record: TunnelRecord, from: From): OnlineWrite => ({
+  op: 'put_tunnel',
+  tunnel: {
+    id: record.id,
+    body: JSON.stringify(record),
+    place: record.address && placeKey(record.address),
+    address: record.address && addressKey(record.address),
+    owner: record.ownerId,
+    admit(holders) {
+      const added = admission(
+        record,
+        holders.map(text => JSON.parse(text) as TunnelRecord),
+      )
+      return added.ok ? undefined : added
+    },
+  },
+  text: write({ is: 'tunnel', record, ...from }),
+})
+
+/** `node` is the one whose record is removed; another one may do that. */
+export const dropSession = (id: string, node: string, { error }: SessionEnd, from: From): OnlineWrite => ({
+  op: 'drop_session',
+  id,
+  node,
+  text: write({ ...from, is: 'session_gone', id, error, node }),
+})
+
+export const dropTunnel = (id: string, node: string, lost: boolean, from: From): OnlineWrite => ({
+  op: 'drop_tunnel',
+  id,
+  node,
+  text: write({ ...from, is: 'tunnel_gone', id, lost, node }),
+})
+
+export const complete = (from: From): OnlineWrite => ({
+  op: 'mark',
+  text: write({ is: 'complete', ...from }),
+})

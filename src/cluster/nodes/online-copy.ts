@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { OnlineSnapshot } from '#base/node-store.ts'
+import { DirectoryCopy } from '#cluster/directory-copy.ts'
+import { type From, machineOf, type OnlineChange } from '#cluster/nodes/online-change.ts'
+import { otherConnections } from '#registry/agent-connections.ts'
+import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
+
+/** What all nodes have online, as this one last read it. */
+export class OnlineCopy extends DirectoryCopy {
+  /**
+   * In which incarnation, epoch and round each record was written. A node that writes all of its records again, such as
+   * after the loss of the database, says when it has finished; until then its earlier ones count.
+   */
+  readonly #generations = new Map<string, string>()
+  #incarnation: string | undefined
+  #sequence = 0
+
+  get incarnation(): string | undefined {
+    return this.#incarnation
+  }
+
+  /** The number of the last change that was applied. */
+  get sequence(): number {
+    return this.#sequence
+  }
+
+  follow(change: OnlineChange): void {
+    this.#sequence++
+    switch (change.is) {
+      case 'session':
+        return this.putSession(change.record, this.#generation(change))
+      case 'tunnel':
+        return this.putTunnel(change.record, this.#generation(change))
+      case 'session_gone':
+        return this.dropSession(change.id, change.node, change.error)
+      case 'tunnel_gone':
+        return this.dropTunnel(change.id, change.node, change.lost)
+      case 'complete':
+        return this.#dropEarlier(change.node, this.#generation(change))
+    }
+  }
+
+  /**
+   * Replaces everything. Nodes that have not written yet in a new incarnation keep their records; they are `kept` as
+   * long as the caller says.
+   */
+  load(snapshot: OnlineSnapshot, kept: (node: string) => boolean): void {
+    const isNew = snapshot.incarnation !== this.#incarnation
+    this.#incarnation = snapshot.incarnation
+    this.#sequence = snapshot.sequence
+    const written = new Set<string>()
+    const found = new Set<string>()
+    for (const { body, epoch, node } of snapshot.sessions) {
+      const record = JSON.parse(body) as SessionRecord
+      written.add(node)
+      found.add(record.id)
+      this.putSession(record, this.#generation({ epoch, round: 0 }))
+    }
+    for (const { body, epoch, node } of snapshot.tunnels) {
+      const record = JSON.parse(body) as TunnelRecord
+      written.add(node)
+      found.add(record.id)
+      this.putTunnel(record, this.#generation({ epoch, round: 0 }))
+    }
+    const isKept = (process: string): boolean =>
+      isNew && !written.has(machineOf(process)) && kept(machineOf(process))
+    for (const { id, node } of this.tunnels.values())
+      if (!found.has(id) && !isKept(node)) this.dropTunnel(id, machineOf(node), true)
+    for (const { id, node } of this.sessions.values())
+      if (!found.has(id) && !isKept(node)) this.dropSession(id, machineOf(node), GONE)
+  }
+
+  putSession(session: SessionRecord, generation = this.#generation(UNWRITTEN)): void {
+    this.#generations.set(session.id, generation)
+    // Written again after an outage: nothing has changed.
+    if (isDeepStrictEqual(this.sessions.get(session.id), session)) return
+    this.apply({ is: 'session_added', session })
+  }
+
+  putTunnel(tunnel: TunnelRecord, generation = this.#generation(UNWRITTEN)): void {
+    this.#generations.set(tunnel.id, generation)
+    const earlier = this.tunnels.get(tunnel.id)
+    if (earlier !== undefined && isDeepStrictEqual(earlier, tunnel)) return
+    if (earlier !== undefined) this.apply({ is: 'tunnel_removed', tunnel: earlier, lost: false })
+    this.apply({ is: 'tunnel_added', tunnel })
+  }
+
+  dropSession(id: string, node: string, error: string | undefined): void {
+    const session = this.sessions.get(id)
+    if (session === undefined || machineOf(session.node) !== node) return
+    this.#generations.delete(id)
+    this.apply({ is: 'session_removed', session, error })
+  }
+
+  dropTunnel(id: string, node: string, lost: boolean): void {
+    const tunnel = this.tunnels.get(id)
+    if (tunnel === undefined || machineOf(tunnel.node) !== node) return
+    this.#generations.delete(id)
+    this.apply({ is: 'tunnel_removed', tunnel, lost })
+  }
+
+  /** Removes the records of nodes that do not count any more. */
+  prune(counts: (node: string) => boolean): void {
+    for (const { id, node } of this.tunnels.values())
+      if (!counts(machineOf(node))) this.dropTunnel(id, machineOf(node), true)
+    for (const { id, node } of this.sessions.values())
+      if (!counts(machineOf(node))) this.dropSession(id, machineOf(node), GONE)
+  }
+
+  /** Uses the other connections of agents, so that no idle connection through a draining node remains. */
+  retire(isDraining: (node: string) => boolean): void {
+    for (const tunnel of this.tunnels.values()) {
+      const node = machineOf(tunnel.node)
+      if (!isDraining(node)) continue
+      const others = otherConnections(this.tunnels, tunnel)
+      if (others.some(other => !isDraining(machineOf(other.node)))) this.dropTunnel(tunnel.id, node, false)
+    }
+  }
+
+  #dropEarlier(node: string, generation: string): void {
+    for (const { id, node: process } of this.tunnels.values())
+      if (machineOf(process) === node && this.#generations.get(id) !== generation)
+        this.dropTunnel(id, node, true)
+    for (const { id, node: process } of this.sessions.values())
+      if (machineOf(process) === node && this.#generations.get(id) !== generation)
+        this.dropSession(id, node, GONE)
+  }
+
+  #generation({ epoch, round }: Pick<From, 'epoch' | 'round'>): string {
+    return `${this.#incarnation}:${epoch}:${round}`
+  }
+}
+
+/** Records that the database does not have. */
+const UNWRITTEN = { epoch: 0, round: 0 }
+
+const GONE = 'The node of the agent has gone.'

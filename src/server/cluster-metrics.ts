@@ -1,0 +1,53 @@
+import type { Registry } from '#base/metrics.ts'
+import type { Cluster } from '#cluster/nodes/cluster.ts'
+import type { Membership } from '#cluster/nodes/membership.ts'
+
+type OnlineRecords = ReadonlyMap<string, { readonly node: string }>
+
+/** What the metrics need of a cluster. */
+export interface MeasuredCluster extends Pick<Cluster, 'node' | 'links' | 'forwards'> {
+  readonly membership: {
+    readonly nodes: ReadonlyMap<string, { readonly state: Membership['serving'][number]['state'] }>
+  } & Pick<Membership, 'leaseAgeMs' | 'isDraining'>
+  readonly directory: { readonly sessions: OnlineRecords; readonly tunnels: OnlineRecords }
+}
+
+const count = <T>(records: ReadonlyMap<string, T>, passes: (record: T) => boolean): number =>
+  [...records.values()].filter(passes).length
+
+const STATES = ['live', 'draining', 'expired'] as const
+
+/**
+ * Declares the metrics of a cluster. Values of one node have its id as a label: an agent is connected to several nodes,
+ * so their sum is no number of agents. `adit_cluster_nodes` is this node's view, and the same everywhere.
+ */
+export function declareClusterMetrics(
+  registry: Registry,
+  cluster: MeasuredCluster,
+  clients: () => number,
+): void {
+  const { membership, directory, node } = cluster
+  const nodes = registry.gauges('adit_cluster_nodes', 'Nodes of the cluster, by state.', ['state'], 'max')
+  for (const state of STATES)
+    nodes.with(state).from(() => count(membership.nodes, each => each.state === state))
+  const own = (name: string, help: string, value: () => number): void =>
+    registry.gauges(name, help, ['node']).with(node).from(value)
+  const here = (records: OnlineRecords): number => count(records, each => each.node === node)
+  own('adit_node_agents', 'Connections of agents to this node; an agent has several.', () =>
+    here(directory.sessions),
+  )
+  own('adit_node_tunnels', 'Tunnels through those connections.', () => here(directory.tunnels))
+  own('adit_node_clients', 'Connections of clients to this node.', clients)
+  own('adit_node_lease_age_seconds', 'Since this node last renewed its lease.', () =>
+    Math.max(0, membership.leaseAgeMs / 1000),
+  )
+  own('adit_node_draining', '1 while this node drains.', () => Number(membership.isDraining))
+  own('adit_node_peer_links', 'Links with other nodes, in both directions.', () => cluster.links)
+  const forwards = registry.counters(
+    'adit_cluster_forwards_total',
+    'Client connections forwarded to the node of their agent, by result.',
+    ['result'],
+  )
+  for (const result of ['connected', 'failed'] as const)
+    forwards.with(result).from(() => cluster.forwards[result])
+}

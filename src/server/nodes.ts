@@ -1,0 +1,115 @@
+import { hostname } from 'node:os'
+import type { Live, LiveKind } from '#api/live.ts'
+import type { ResourceBody } from '#contract/body.ts'
+import { fail } from '#base/errors.ts'
+import { newId, timestamp } from '#base/ids.ts'
+import { pageByIdDesc } from '#base/page-by-id.ts'
+import type { GatewayHandle } from '#cluster/gateway-handle.ts'
+import type { Cluster } from '#cluster/nodes/cluster.ts'
+import type { NodeAddresses } from '#domains/dns.ts'
+import type { ShownZone } from '#domains/shown-zones.ts'
+import type { ClusterNode } from '#cluster/nodes/membership.ts'
+
+export interface NodesOptions {
+  readonly cluster: Cluster | undefined
+  readonly gateway: Pick<GatewayHandle, 'live' | 'clientConnections'>
+  readonly version: string
+  readonly region: string
+  readonly publicAddresses: readonly string[]
+  /** The zones that its DNS server serves. */
+  readonly zones: () => readonly ShownZone[]
+}
+
+type ShownNode = ResourceBody & { readonly id: string }
+
+/** Adds the nodes of the cluster and the zones of this node's DNS server to the live API. */
+export function withNodes(online: Live, options: NodesOptions): Live {
+  const { cluster } = options
+  const own: Partial<Record<LiveKind, () => readonly (ShownNode | ShownZone)[]>> = {
+    node: cluster ? () => clusterNodes(cluster) : loneNode(options),
+    dns_zone: options.zones,
+  }
+  return {
+    get: async (kind, id) => {
+      const items = own[kind]
+      return items ? items().find(each => each.id === id) : online.get(kind, id)
+    },
+    list: async (kind, page) => {
+      const items = own[kind]
+      return items ? pageByIdDesc(items(), ({ id }) => id, page) : online.list(kind, page)
+    },
+    tunnelsOf: group => online.tunnelsOf(group),
+    nameOwners: names => online.nameOwners(names),
+    explain: request => online.explain(request),
+    watchRequests: (filters, watcher) => online.watchRequests(filters, watcher),
+    capture: id => online.capture(id),
+    replay: order => online.replay(order),
+    async command(id, command) {
+      if (command !== 'drain') return online.command(id, command)
+      if (cluster === undefined) fail('node_alone')
+      if (!(await cluster.membership.drain(id))) fail('node_not_live', { id })
+    },
+  }
+}
+
+const shown = ({
+  id,
+  name,
+  state,
+  version,
+  region,
+  startedAt,
+  peer,
+  publicAddresses,
+  leaseAgeMs,
+}: ClusterNode) => ({
+  id,
+  name,
+  state,
+  version,
+  region,
+  started_at: startedAt,
+  peer_address: peer,
+  public_addresses: publicAddresses,
+  lease_age_ms: leaseAgeMs,
+})
+
+function clusterNodes({ membership, directory }: Cluster): ShownNode[] {
+  const count = (records: ReadonlyMap<string, { readonly node: string }>): Map<string, number> => {
+    const counts = new Map<string, number>()
+    for (const { node } of records.values()) counts.set(node, (counts.get(node) ?? 0) + 1)
+    return counts
+  }
+  const [agents, tunnels] = [count(directory.sessions), count(directory.tunnels)]
+  return [...membership.nodes.values()].map(node => ({
+    ...shown(node),
+    agents: agents.get(node.id) ?? 0,
+    tunnels: tunnels.get(node.id) ?? 0,
+    clients: node.clients,
+  }))
+}
+
+function loneNode({ gateway, version, region, publicAddresses }: NodesOptions): () => ShownNode[] {
+  const now = Date.now()
+  const fixed = {
+    id: newId('nd', now),
+    name: hostname(),
+    state: 'live' as const,
+    version,
+    region,
+    started_at: timestamp(now),
+    peer_address: null,
+    public_addresses: publicAddresses,
+    lease_age_ms: null,
+  }
+  return () => {
+    const { agents, tunnels } = gateway.live.online()
+    return [{ ...fixed, agents, tunnels, clients: gateway.clientConnections() }]
+  }
+}
+
+/** The public addresses of the nodes that serve, for DNS. */
+export const nodeAddresses = ({ membership }: Cluster): NodeAddresses => ({
+  current: () => membership.serving.flatMap(({ publicAddresses }) => publicAddresses),
+  watch: changed => membership.watch(changed),
+})

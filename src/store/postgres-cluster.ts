@@ -1,0 +1,180 @@
+import pg from 'pg'
+import { CHANGES_CHANNEL } from '#store/dialect.ts'
+import { query, type Steps } from '#store/engine.ts'
+import type {
+  NodeReport,
+  NodeRow,
+  NodeStore,
+  OnlineOutcome,
+  OnlineRow,
+  OnlineSnapshot,
+  OnlineWrite,
+  Renewal,
+  Wake,
+} from '#base/node-store.ts'
+import { dropDeadRows, lockOnline, ONLINE_CHANNEL, writeOnline } from '#store/online-writes.ts'
+import { connection, openEngine, type PostgresEngine, working } from '#store/postgres.ts'
+
+/** How long a node may be silent before the others take over its addresses. */
+const LEASE = "interval '10 seconds'"
+/** Expired nodes stay visible for so long. */
+const SHOWN = "interval '10 minutes'"
+/** A follower that is further behind reads everything. */
+const KEPT_CHANGES = 20_000
+const PAGE = 1000
+const RETRY_MS = 2000
+/** A database that hangs must be noticed long before the lease ends. */
+const IMPATIENT = { max: 4, connectionTimeoutMillis: 3000, statement_timeout: 3000, query_timeout: 4000 }
+
+const JOIN = `INSERT INTO node (id, epoch, info, clients, draining, lease_until)
+  VALUES ($1, nextval('node_epoch'), $2, $3, false, clock_timestamp() + ${LEASE})
+  ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, info = excluded.info, clients = excluded.clients,
+    lease_until = excluded.lease_until
+  RETURNING epoch`
+const RENEW = `WITH renewed AS (
+    UPDATE node SET lease_until = clock_timestamp() + ${LEASE}, info = $3, clients = $4
+    WHERE id = $1 AND epoch = $2 AND lease_until > clock_timestamp() RETURNING id)
+  SELECT id, epoch, info, clients, draining AS "isDraining",
+    (extract(epoch FROM lease_until - clock_timestamp()) * 1000)::float8 AS "leaseMs",
+    (SELECT count(*) FROM renewed) AS renewed FROM node`
+const NOTIFY = `SELECT pg_notify('${ONLINE_CHANNEL}', '')`
+const CHANGES = `SELECT state.incarnation, state.sequence AS latest, online_change.sequence, online_change.body
+  FROM online_state AS state LEFT JOIN online_change ON online_change.sequence > $1
+  WHERE state.id = 1 ORDER BY online_change.sequence LIMIT ${PAGE}`
+
+interface ChangeRow {
+  readonly incarnation: string
+  readonly latest: number
+  readonly sequence: number | null
+  readonly body: string | null
+}
+
+/** The cluster tables of a PostgreSQL database whose schema is up to date. */
+export function openNodeStore(url: string): NodeStore {
+  return new PostgresCluster(url, openEngine(url, { ...working, ...IMPATIENT }))
+}
+
+class PostgresCluster implements NodeStore {
+  readonly #url: string
+  readonly #engine: PostgresEngine
+  #listener: pg.Client | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(url: string, engine: PostgresEngine) {
+    this.#url = url
+    this.#engine = engine
+  }
+
+  join(report: NodeReport): Promise<number> {
+    return this.#engine.run(join(report))
+  }
+
+  async renew({ id, info, clients }: NodeReport, epoch: number): Promise<Renewal> {
+    type Row = NodeRow & { readonly renewed: number }
+    const rows = await this.#engine.run(query<Row>(RENEW, id, epoch, info, clients))
+    return { isRenewed: rows.some(({ renewed }) => renewed > 0), nodes: rows }
+  }
+
+  leave(id: string): Promise<void> {
+    return this.#engine.run(leave(id))
+  }
+
+  async drain(id: string): Promise<boolean> {
+    const text = `UPDATE node SET draining = true WHERE id = $1 RETURNING id`
+    const rows = await this.#engine.run(query(text, id))
+    await this.#engine.run(query(NOTIFY))
+    return rows.length > 0
+  }
+
+  sweep(): Promise<void> {
+    return this.#engine.run(sweep())
+  }
+
+  write(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome> {
+    return this.#engine.run(writeOnline(node, batch, false))
+  }
+
+  replace(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome> {
+    return this.#engine.run(writeOnline(node, batch, true))
+  }
+
+  snapshot(): Promise<OnlineSnapshot> {
+    return this.#engine.run(snapshot())
+  }
+
+  async changes(incarnation: string, after: number): Promise<readonly string[] | undefined> {
+    const rows = await this.#engine.run(query<ChangeRow>(CHANGES, after))
+    const [first] = rows
+    if (first?.incarnation !== incarnation) return undefined
+    if (first.latest === after) return []
+    if (first.sequence !== after + 1) return undefined
+    return rows.flatMap(({ body }) => body ?? [])
+  }
+
+  listen(wake: Wake): void {
+    this.#listen(wake).catch(() => this.#listenAgain(wake))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    // It may be broken already.
+    await this.#listener?.end().catch(() => undefined)
+    await this.#engine.close()
+  }
+
+  async #listen(wake: Wake): Promise<void> {
+    const client = new pg.Client({ ...connection, connectionString: this.#url })
+    this.#listener = client
+    client.on('error', () => undefined)
+    client.on('end', () => this.#listenAgain(wake))
+    client.on('notification', ({ channel }) => wake(channel === CHANGES_CHANNEL ? 'resources' : 'online'))
+    await client.connect()
+    await client.query(`LISTEN ${CHANGES_CHANNEL}; LISTEN ${ONLINE_CHANNEL}`)
+    // What happened before is read now.
+    wake('online')
+    wake('resources')
+  }
+
+  #listenAgain(wake: Wake): void {
+    clearTimeout(this.#timer)
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.listen(wake), RETRY_MS).unref()
+  }
+}
+
+function* join({ id, info, clients }: NodeReport): Steps<number> {
+  const [row] = yield* query<{ readonly epoch: number }>(JOIN, id, info, clients)
+  yield* query(NOTIFY)
+  return row?.epoch ?? 0
+}
+
+/** Its rows are removed without a change: followers see that its epoch has ended. */
+function* leave(id: string): Steps<void> {
+  yield* query('BEGIN ISOLATION LEVEL READ COMMITTED')
+  yield* lockOnline()
+  yield* query('DELETE FROM node WHERE id = $1', id)
+  yield* dropDeadRows()
+  yield* query(NOTIFY)
+  yield* query('COMMIT')
+}
+
+function* sweep(): Steps<void> {
+  yield* query('BEGIN ISOLATION LEVEL READ COMMITTED')
+  const { sequence } = yield* lockOnline()
+  yield* query(`DELETE FROM node WHERE lease_until < clock_timestamp() - ${SHOWN}`)
+  yield* dropDeadRows()
+  yield* query('DELETE FROM online_change WHERE sequence <= $1', sequence - KEPT_CHANGES)
+  yield* query('COMMIT')
+}
+
+function* snapshot(): Steps<OnlineSnapshot> {
+  yield* query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  const [state] = yield* query<{ readonly incarnation: string; readonly sequence: number }>(
+    'SELECT incarnation, sequence FROM online_state WHERE id = 1',
+  )
+  const sessions = yield* query<OnlineRow>('SELECT node, epoch, body FROM online_session')
+  const tunnels = yield* query<OnlineRow>('SELECT node, epoch, body FROM online_tunnel')
+  yield* query('COMMIT')
+  return { incarnation: state?.incarnation, sequence: state?.sequence ?? 0, sessions, tunnels }
+}

@@ -1,0 +1,163 @@
+import { copyFileSync, readFileSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage, type RequestOptions } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { connect } from 'adit'
+import type { Commands } from '#agent/options.ts'
+import { newFolder } from '../support/folder.ts'
+import { freePort } from '../support/free-ports.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { spawnServer, type Process } from '../support/server.ts'
+import { until } from '../support/until.ts'
+
+/** A loaded machine starts a server in this time. */
+export const SOON = 90_000
+
+export interface NodeView {
+  readonly id: string
+  readonly state: string
+  readonly agents: number
+  readonly tunnels: number
+}
+
+/** A server of the cluster, on an address of loopback of its own. */
+export interface Node {
+  readonly process: Process
+  readonly folder: string
+  readonly host: string
+  readonly environment: Record<string, string>
+}
+
+export type TestAgent = Awaited<ReturnType<typeof connect>>
+
+/** Several servers on one PostgreSQL, each a process of its own. */
+export class TestCluster implements AsyncDisposable {
+  readonly nodes: Node[] = []
+  readonly postgres: TestPostgres
+  readonly #database: string
+  #hosts = 10
+
+  private constructor(postgres: TestPostgres, database: string) {
+    this.postgres = postgres
+    this.#database = database
+  }
+
+  static async start(count: number): Promise<TestCluster> {
+    const postgres = await startPostgres()
+    const cluster = new TestCluster(postgres, await postgres.newDatabase())
+    // The first one makes the keys that the others join with.
+    await cluster.add()
+    await Promise.all(Array.from({ length: count - 1 }, () => cluster.add()))
+    return cluster
+  }
+
+  /** Starts another node; with the place of an earlier one, it takes over its addresses. */
+  async add(place?: Node): Promise<Node> {
+    const [first] = this.nodes
+    const folder = newFolder()
+    if (first)
+      for (const file of ['master.key', 'api-key', 'authtoken'])
+        copyFileSync(join(first.folder, file), join(folder, file))
+    const host = place?.host ?? `127.0.0.${++this.#hosts}`
+    const environment = place?.environment ?? {
+      ADIT_DATABASE_URL: this.#database,
+      ADIT_HTTP_ADDR: `${host}:${await freePort()}`,
+      ADIT_AGENT_ADDR: `${host}:${await freePort()}`,
+      ADIT_PEER_ADDR: `${host}:${await freePort()}`,
+      ADIT_PUBLIC_ADDRESSES: host,
+      ADIT_TCP_HOST: host,
+    }
+    const process = await spawnServer(folder, environment)
+    const node = { process, folder, host, environment }
+    this.nodes.push(node)
+    return node
+  }
+
+  get first(): Node {
+    return this.at(0)
+  }
+
+  at(index: number): Node {
+    const node = this.nodes[index]
+    if (node === undefined) throw new Error(`there is no node ${index}`)
+    return node
+  }
+
+  /** Ends a node and forgets it. */
+  async end(node: Node, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    this.nodes.splice(this.nodes.indexOf(node), 1)
+    const code = await node.process.end(signal)
+    rmSync(node.folder, { recursive: true, force: true })
+    return code
+  }
+
+  /** An agent that knows all nodes, or only one. */
+  connect(nodes: readonly Node[] = this.nodes, commands: Commands = {}): Promise<TestAgent> {
+    const [first] = nodes
+    return connect({
+      server: nodes
+        .map(({ process }) => `${process.bound.agent?.host}:${process.bound.agent?.port}`)
+        .join(','),
+      authtoken: this.authtoken,
+      ca: join(first?.folder ?? '', 'ca.pem'),
+      retry: { baseMs: 50, capMs: 500 },
+      commands,
+    })
+  }
+
+  get authtoken(): string {
+    return readToken(this.first.folder)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.nodes].map(node => this.end(node, 'SIGKILL')))
+    await this.postgres.stop()
+  }
+}
+
+const readToken = (folder: string): string => readFileSync(join(folder, 'authtoken'), 'utf8').trim()
+
+export const nodesOf = async ({ process }: Node): Promise<NodeView[]> =>
+  (await process.api.get('/nodes')).body.nodes as NodeView[]
+
+/** Waits until a node sees the others in these states. */
+export const untilStates = (node: Node, states: readonly string[]): Promise<NodeView[]> =>
+  until(() => nodesOf(node), {
+    what: `${node.host} sees nodes that are ${states.join(', ')}`,
+    withinMs: SOON,
+    fits: found =>
+      found
+        .map(({ state }) => state)
+        .toSorted()
+        .join() === [...states].toSorted().join(),
+  })
+
+export interface Visit {
+  readonly status: number | undefined
+  readonly body: string
+  readonly requestId: string
+}
+
+/** One request on a connection of its own. Rejects if there is no response. */
+export async function visit(node: Node, host: string, options: RequestOptions = {}): Promise<Visit> {
+  const { bound } = node.process
+  const request = get({
+    host: bound.http?.host,
+    port: bound.http?.port,
+    headers: { host },
+    agent: false,
+    ...options,
+  })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  let body = ''
+  for await (const chunk of response.setEncoding('utf8')) body += String(chunk)
+  return { status: response.statusCode, body, requestId: String(response.headers['adit-request-id']) }
+}
+
+/** A service on this machine. */
+export async function startService(text = 'here') {
+  const service = createServer((_, answer) => answer.end(text)).listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  return { port: (service.address() as AddressInfo).port, [Symbol.dispose]: () => void service.close() }
+}

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, suite, test } from 'node:test'
+import type { Commands } from '#agent/options.ts'
+import { runAdit } from '../support/server.ts'
+import { until } from '../support/until.ts'
+import { type Node, nodesOf, SOON, startService, TestCluster, untilStates, visit } from './cluster.ts'
+
+const LONG = process.env['TEST_LONG'] !== undefined
+const ROUNDS = LONG ? 1000 : 10
+const longOnly = { skip: LONG ? false : 'only in long runs: set TEST_LONG' }
+
+/** The only agent of the cluster has a connection with each of two nodes. */
+const untilTwoConnections = (cluster: TestCluster): Promise<unknown> =>
+  until(() => nodesOf(cluster.first), {
+    what: 'the agent is connected to two nodes',
+    withinMs: SOON,
+    fits: nodes => nodes.filter(({ agents, state }) => agents === 1 && state === 'live').length === 2,
+  })
+
+/** Requests to these nodes, each on a new connection, until they are stopped; then all that failed. */
+function load(nodes: readonly Node[], name: string) {
+  let isStopped = false
+  let sent = 0
+  const failed: string[] = []
+  const clients = nodes.map(async node => {
+    while (!isStopped) {
+      sent++
+      const { status, body } = await visit(node, name).catch((error: unknown) => ({
+        status: 0,
+        body: String(error),
+      }))
+      if (status !== 200) failed.push(`${status} ${body.slice(0, 300)}`)
+    }
+  })
+  const stop = async (): Promise<{ sent: number; failed: string[] }> => {
+    isStopped = true
+    await Promise.all(clients)
+    return { sent, failed }
+  }
+  return {
+    stop,
+    // A failed test must not leave them running.
+    async [Symbol.asyncDispose]() {
+      await stop()
+    },
+  }
+}
+
+/** An agent with a tunnel that every node serves. */
+async function serveEverywhere(cluster: TestCluster, nodes: readonly Node[], commands: Commands = {}) {
+  const service = await startService()
+  const agent = await cluster.connect(nodes, commands)
+  const tunnel = await agent.listen({ forwardTo: service.port, proto: 'http' })
+  const name = new URL(tunnel.url).hostname
+  await untilTwoConnections(cluster)
+  for (const node of cluster.nodes)
+    await until(async () => (await visit(node, name)).status === 200, { withinMs: SOON })
+  return {
+    agent,
+    name,
+    async [Symbol.asyncDispose]() {
+      await agent.close()
+      service[Symbol.dispose]()
+    },
+  }
+}
+
+const idOf = async (node: Node, seenFrom: Node): Promise<string> => {
+  const nodes = (await seenFrom.process.api.get('/nodes')).body.nodes as {
+    id: string
+    public_addresses: string[]
+  }[]
+  return nodes.find(each => each.public_addresses[0] === node.host)?.id ?? ''
+}
+
+/** Values of a metric at all nodes, by the labels that each has. */
+async function valuesAt(nodes: readonly Node[], metric: string): Promise<[labels: string, value: number][]> {
+  const texts = nodes.map(async ({ process: { api } }) => (await fetch(`${api.url}/metrics`)).text())
+  const samples = new RegExp(`^${metric}\\{(.*)\\} (\\S+)$`, 'gm')
+  return (await Promise.all(texts)).flatMap(text =>
+    Array.from(text.matchAll(samples), ([, labels = '', value]): [string, number] => [labels, Number(value)]),
+  )
+}
+
+suite('a cluster of three nodes', () => {
+  let cluster: TestCluster
+  before(async () => {
+    cluster = await TestCluster.start(3)
+  })
+  after(() => cluster[Symbol.asyncDispose]())
+
+  test('every node lists all nodes, with their leases', async () => {
+    for (const node of cluster.nodes) {
+      const nodes = await untilStates(node, ['live', 'live', 'live'])
+      assert.equal(new Set(nodes.map(({ id }) => id)).size, 3)
+    }
+  })
+
+  test('CLU-09 a change at one node takes effect on all', async () => {
+    const { body } = await cluster.at(1).process.api.post('/credentials', { description: 'new' })
+    assert.match(body.token, /./)
+    for (const node of cluster.nodes)
+      await until(async () => (await node.process.api.get(`/credentials/${body.id}`)).status === 200)
+  })
+
+  test('a client reaches an agent at any node, and lists are the same everywhere', async () => {
+    using service = await startService()
+    const agent = await cluster.connect([cluster.first])
+    const tunnel = await agent.listen({ forwardTo: service.port, proto: 'http' })
+    const name = new URL(tunnel.url).hostname
+    for (const node of cluster.nodes) {
+      await until(async () => (await visit(node, name)).status === 200, { withinMs: SOON })
+      const { body } = await node.process.api.get('/tunnel_sessions')
+      assert.deepEqual(
+        body.tunnel_sessions.map(({ id }: { id: string }) => id),
+        [agent.sessionId],
+      )
+    }
+    await untilTwoConnections(cluster)
+    await agent.close()
+  })
+
+  test('requests and commands are the same at every node, and metrics show which one serves', async () => {
+    let stops = 0
+    await using served = await serveEverywhere(cluster, cluster.nodes, { stop: () => void stops++ })
+    for (const [index, node] of cluster.nodes.entries()) {
+      const { requestId } = await visit(node, served.name)
+      const { api } = cluster.at((index + 1) % 3).process
+      await until(() => api.get(`/requests/${requestId}`), {
+        what: `another node knows the request ${requestId}`,
+        withinMs: SOON,
+        fits: ({ status, body }) => status === 200 && body.id === requestId,
+      })
+    }
+    // One node has no connection with the agent.
+    const forwarded = await valuesAt(cluster.nodes, 'adit_cluster_forwards_total')
+    assert.ok(forwarded.some(([labels, value]) => labels === 'result="connected"' && value > 0))
+    const agents = await until(() => valuesAt(cluster.nodes, 'adit_node_agents'), {
+      what: 'two nodes that have one connection with the agent',
+      withinMs: SOON,
+      fits: values =>
+        values
+          .map(([, value]) => String(value))
+          .toSorted()
+          .join() === '0,1,1',
+    })
+    const ids = await Promise.all(cluster.nodes.map(node => idOf(node, cluster.first)))
+    assert.deepEqual(
+      agents.map(([labels]) => labels),
+      ids.map(id => `node="${id}"`),
+    )
+    for (const { process } of cluster.nodes)
+      assert.equal((await process.api.post(`/tunnel_sessions/${served.agent.sessionId}/stop`)).status, 204)
+    assert.equal(stops, 3)
+  })
+
+  test('adit cluster and the metrics of every node have all nodes', async () => {
+    await untilStates(cluster.first, ['live', 'live', 'live'])
+    const { url, token } = cluster.at(1).process.api
+    const { code, stdout } = await runAdit(['cluster'], { ADIT_API_URL: url, ADIT_API_KEY: token })
+    assert.equal(code, 0)
+    const [headings = '', ...rows] = stdout.trimEnd().split('\n')
+    assert.match(headings, /^ID +NAME +STATE +VERSION +REGION +LEASE AGE +AGENTS +TUNNELS +CLIENTS$/)
+    const ids = (await nodesOf(cluster.first)).map(({ id }) => id)
+    assert.deepEqual(rows.map(row => row.replace(/ .*/, '')).toSorted(), ids.toSorted())
+    await until(() => valuesAt(cluster.nodes, 'adit_cluster_nodes'), {
+      what: 'three live nodes in the metrics of each node',
+      withinMs: SOON,
+      fits: values => values.filter(([state, count]) => state === 'state="live"' && count === 3).length === 3,
+    })
+  })
+
+  test('CLU-08 of two agents that claim a name at two nodes at once, one gets it', async () => {
+    using service = await startService()
+    const agents = await Promise.all([cluster.connect([cluster.at(0)]), cluster.connect([cluster.at(1)])])
+    for (let round = 0; round < ROUNDS; round++) {
+      const url = `http://contest-${round}.adit.localhost`
+      const claims = await Promise.allSettled(
+        agents.map(agent => agent.listen({ forwardTo: service.port, url })),
+      )
+      const won = claims.flatMap(claim => (claim.status === 'fulfilled' ? [claim.value] : []))
+      assert.equal(won.length, 1, `round ${round}`)
+      await won[0]?.close()
+    }
+    await Promise.all(agents.map(agent => agent.close()))
+  })
+
+  test('CLU-01 the loss of a node fails no request at the others', async () => {
+    const [lost, ...others] = [cluster.at(2), cluster.at(0), cluster.at(1)]
+    await using served = await serveEverywhere(cluster, [lost, ...others])
+    await using requests = load([...others, ...others], served.name)
+    await cluster.end(lost, 'SIGKILL')
+    await untilStates(cluster.first, ['live', 'live', 'expired'])
+    await untilTwoConnections(cluster)
+    const { sent, failed } = await requests.stop()
+    assert.deepEqual(failed, [], `of ${sent}`)
+    await cluster.add(lost)
+    await untilStates(cluster.first, ['live', 'live', 'live', 'expired'])
+  })
+
+  test('CLU-03 a drained node exits without a failed request at the others', async () => {
+    const [drained, ...others] = [cluster.at(2), cluster.at(0), cluster.at(1)]
+    await using served = await serveEverywhere(cluster, [drained, ...others])
+    await using requests = load([...others, ...others], served.name)
+    const id = await idOf(drained, cluster.first)
+    const exited = once(drained.process.child, 'exit')
+    assert.equal((await cluster.first.process.api.post(`/nodes/${id}/drain`)).status, 204)
+    const [code] = (await exited) as [number | null]
+    assert.equal(code, 0)
+    await untilTwoConnections(cluster)
+    const { sent, failed } = await requests.stop()
+    assert.deepEqual(failed, [], `of ${sent}`)
+    cluster.nodes.splice(2, 1)
+    await cluster.add(drained)
+    await until(() => nodesOf(cluster.first), {
+      withinMs: SOON,
+      fits: nodes => nodes.filter(({ state }) => state === 'live').length === 3,
+    })
+  })
+
+  test(
+    'CLU-06 clients are served while PostgreSQL is down, and nodes converge afterwards',
+    longOnly,
+    async () => {
+      await using served = await serveEverywhere(cluster, cluster.nodes)
+      await using requests = load(cluster.nodes, served.name)
+      await cluster.postgres.crash()
+      const refused = await cluster.at(1).process.api.post('/credentials', {})
+      assert.equal(refused.status, 503)
+      assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/)
+      for (const node of cluster.nodes) assert.equal((await visit(node, served.name)).status, 200)
+      await cluster.postgres.restart()
+      const later = await until(
+        () => served.agent.listen({ forwardTo: 1, proto: 'http' }).catch(() => undefined),
+        { what: 'a new tunnel after the outage', withinMs: SOON },
+      )
+      for (const node of cluster.nodes)
+        await until(
+          async () => {
+            const { body, status } = await node.process.api.get('/tunnels')
+            return status === 200 && body.tunnels.length === 2
+          },
+          { what: `${node.host} lists both tunnels`, withinMs: SOON },
+        )
+      const { sent, failed } = await requests.stop()
+      assert.deepEqual(failed, [], `of ${sent}`)
+      await later.close()
+    },
+  )
+
+  test('CLU-04 a suspended node is fenced, and joins again by itself', async () => {
+    const [first, second, suspended] = [cluster.at(0), cluster.at(1), cluster.at(2)]
+    using service = await startService('old')
+    using other = await startService('new')
+    const url = 'http://fenced.adit.localhost'
+    const agent = await cluster.connect([suspended])
+    await agent.listen({ forwardTo: service.port, url })
+    const id = await idOf(suspended, first)
+    suspended.process.child.kill('SIGSTOP')
+    try {
+      await until(() => nodesOf(first), {
+        what: 'the lease of the suspended node ends',
+        withinMs: SOON,
+        fits: nodes => nodes.some(node => node.id === id && node.state === 'expired'),
+      })
+      await agent.close()
+      const successor = await cluster.connect([second])
+      await until(() => successor.listen({ forwardTo: other.port, url }).catch(() => undefined), {
+        what: 'another agent gets the address',
+        withinMs: SOON,
+      })
+      suspended.process.child.kill('SIGCONT')
+      // Until it knows the new owner it may refuse, but never serve the old one.
+      await until(() => visit(suspended, 'fenced.adit.localhost'), {
+        withinMs: SOON,
+        fits: ({ status, body }) => {
+          assert.notEqual(body, 'old')
+          return status === 200 && body === 'new'
+        },
+      })
+      await until(() => nodesOf(first), {
+        withinMs: SOON,
+        fits: nodes => nodes.some(node => node.id === id && node.state === 'live'),
+      })
+      await successor.close()
+    } finally {
+      suspended.process.child.kill('SIGCONT')
+    }
+  })
+})
