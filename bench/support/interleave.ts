@@ -11,6 +11,9 @@ const number = (name: string, fallback: number): number => Number(process.env[na
 export const seconds = number('BENCH_SECONDS', 3)
 export const rounds = number('BENCH_ROUNDS', 5)
 
+/** A contestant does the same work for so long before its first counted round: a cold engine is several times slower. */
+const warmSeconds = number('BENCH_WARM_SECONDS', 3)
+
 type Contestants = Readonly<Record<string, () => Promise<Figures>>>
 
 /**
@@ -30,6 +33,7 @@ export async function inTurn(contestants: Contestants): Promise<Readonly<Record<
     for (const [name, run] of Object.entries(contestants)) {
       if (failed.has(name)) continue
       try {
+        if (round === 0) await warm(run)
         results.get(name)?.push(await run())
       } catch (error) {
         failed.add(name)
@@ -39,6 +43,11 @@ export async function inTurn(contestants: Contestants): Promise<Readonly<Record<
     }
   }
   return Object.fromEntries(results)
+}
+
+async function warm(run: () => Promise<Figures>): Promise<void> {
+  const end = performance.now() + 1000 * warmSeconds
+  while (performance.now() < end) await run()
 }
 
 const medians = (figures: readonly Figures[]): Figures =>

@@ -6,7 +6,7 @@ import { cpuSeconds } from './processes.ts'
 import { ask, program } from './programs.ts'
 import { perSecond, type Row } from './row.ts'
 import type { TcpFigures, TcpJob } from './tcp-load-program.ts'
-import { h2load, wrk, type HttpWork } from './wrk.ts'
+import { h2load, wrk, type Http2Work, type HttpWork } from './wrk.ts'
 
 type Target = NonNullable<Row['target']>
 
@@ -77,6 +77,13 @@ const http =
     const { perSecond: rate, p50Ms, p99Ms } = await wrk(door, { ...work, seconds }, folder)
     const cpu = ((cpuSeconds(contender.pids) - before) / (rate * seconds)) * 10_000
     return { perSecond: rate, p50Ms, p99Ms, cpu, bytesPerSecond: rate * BULK_BYTES }
+  }
+
+const http2 =
+  (work: Omit<Http2Work, 'seconds'>): Work['measure'] =>
+  async door => {
+    const rate = await h2load(door, { ...work, seconds })
+    return { perSecond: rate, bytesPerSecond: rate * BULK_BYTES }
   }
 
 /** The latency of a small request during four bulk transfers. */
@@ -180,8 +187,14 @@ export const works: readonly Work[] = [
   {
     name: 'HTTP/2, small, 16 connections of 8 streams',
     door: 'https',
-    measure: async door => ({ perSecond: await h2load(door, 16, seconds) }),
-    shown: [requests(0.3, 1)],
+    measure: http2({ path: '/', connections: 16, streams: 8 }),
+    shown: [requests(0.8, 1)],
+  },
+  {
+    name: 'HTTP/2, 10 MiB down, 1 connection of 4 streams',
+    door: 'https',
+    measure: http2({ path: '/bulk', connections: 1, streams: 4 }),
+    shown: [bytes({ nginx: atLeast(0.7) })],
   },
   {
     name: 'TCP round trips, 1 connection',

@@ -57,9 +57,18 @@ export async function wrk(door: Door, work: HttpWork, folder: string): Promise<H
   return { perSecond, p50Ms: latency(output, '50'), p99Ms: latency(output, '99') }
 }
 
-/** HTTP/2 requests per second, eight at a time on each connection. */
-export async function h2load(door: Door, connections: number, seconds: number): Promise<number> {
-  const line = `-t1 -c${connections} -m8 -D${seconds} --connect-to=127.0.0.1:${door.port} https://${door.host}:${door.port}/`
+export interface Http2Work {
+  readonly path: string
+  readonly connections: number
+  /** Requests at a time on each connection. */
+  readonly streams: number
+  readonly seconds: number
+}
+
+/** HTTP/2 requests per second. */
+export async function h2load(door: Door, work: Http2Work): Promise<number> {
+  const { path, connections, streams, seconds } = work
+  const line = `-t1 -c${connections} -m${streams} -D${seconds} --connect-to=127.0.0.1:${door.port} https://${door.host}:${door.port}${path}`
   const output = await outputOf(needTool('h2load'), words(line))
   const [, perSecond = ''] = /finished in .*?, ([\d.]+) req\/s/.exec(output) ?? []
   const [, good = '0'] = /status codes: (\d+) 2xx/.exec(output) ?? []

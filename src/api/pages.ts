@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import type { ApiAdmission } from '#api/api-admission.ts'
 import { sendText } from '#api/answer.ts'
 import { metricsType } from '#base/metrics-text.ts'
 import type { HttpCall, HttpServer } from '#api/http-server.ts'
+import { baseUrl, isViaGateway } from '#api/via-gateway.ts'
 import { fail } from '#base/errors.ts'
 import { openApi } from '#contract/openapi.ts'
 
@@ -29,9 +31,20 @@ export interface PublicPages {
 }
 
 /** Public pages: health, and the API reference. */
-export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }: PublicPages): void {
+export function addPublicPages(
+  server: HttpServer,
+  { ready, metrics, publicUrl }: PublicPages,
+  admission: ApiAdmission,
+): void {
+  // At its own address the API is as private as the operator makes it; the names of the gateway are public.
+  const requireAdmin = async (httpCall: HttpCall): Promise<void> => {
+    if (!isViaGateway(httpCall.request)) return
+    const { role } = (await admission.admit(httpCall)).principal
+    if (role !== 'admin') fail('not_allowed', { action: 'read the metrics of the server' })
+  }
   server.on('GET', '/healthz', httpCall => sendText(httpCall, 200, '{"status":"ok"}'))
   server.on('GET', '/readyz', async httpCall => {
+    await requireAdmin(httpCall)
     try {
       const reasons = await ready()
       // 200 in both cases: a load balancer that removed an impaired server would take down what it still serves.
@@ -42,11 +55,12 @@ export function addPublicPages(server: HttpServer, { ready, metrics, publicUrl }
       sendText(httpCall, 503, JSON.stringify({ status: 'not ready', reason }))
     }
   })
-  server.on('GET', '/metrics', async ({ response }) => {
+  server.on('GET', '/metrics', async httpCall => {
+    await requireAdmin(httpCall)
+    const { response } = httpCall
     response.writeHead(200, { 'content-type': metricsType, 'cache-control': 'no-store' }).end(await metrics())
   })
-  const baseOf = ({ headers }: IncomingMessage): string =>
-    publicUrl ?? `http://${headers.host ?? 'localhost'}`
+  const baseOf = (request: IncomingMessage): string => baseUrl(request, publicUrl)
   server.on('GET', '/openapi.json', httpCall => {
     sendText(httpCall, 200, JSON.stringify(openApi(baseOf(httpCall.request))))
   })

@@ -7,19 +7,27 @@ import type { Answer, Caller } from '../support/server.ts'
 import { assertTellsNone } from '../support/secrets.ts'
 
 /** Everything that the API lists, but how deliveries stand, which they do by themselves. */
-async function everything(api: Caller): Promise<unknown[]> {
+async function everything({ url, token }: Caller): Promise<string[]> {
   const lists = operations.filter(
     ({ does, params, collection }) =>
       'verb' in does && does.verb === 'list' && params.length === 0 && collection !== 'event_deliveries',
   )
-  return Promise.all(lists.map(async ({ path }) => (await api.get(path)).body))
+  const headers = { authorization: `Bearer ${token}` }
+  return Promise.all(lists.map(async ({ path }) => (await fetch(url + path, { headers })).text()))
 }
+
+/** What was seen last, and how many changes there were before. */
+const seen = new WeakMap<Caller, { readonly changes: number; readonly lists: string[] }>()
 
 /** Runs calls that must leave everything as it was. */
 export async function changesNothing(api: Caller, run: () => Promise<void>): Promise<void> {
-  const before = await everything(api)
+  const last = seen.get(api)
+  // Hundreds of tests follow each other: most of them begin with what the one before has left.
+  const before = last?.changes === api.changes ? last.lists : await everything(api)
   await run()
-  assert.deepEqual(await everything(api), before)
+  const lists = await everything(api)
+  assert.deepEqual(lists, before)
+  seen.set(api, { changes: api.changes, lists })
 }
 
 /** Refuses an answer that is not this refusal in the one shape that refusals have. */
@@ -47,7 +55,7 @@ export function exchange(api: Caller, bytes: string | Buffer, then?: 'then end')
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname)
     let received = ''
-    socket.setTimeout(10_000, () => socket.destroy(new Error(`no end after: ${received}`)))
+    socket.setTimeout(60_000, () => socket.destroy(new Error(`no end after: ${received}`)))
     socket.setEncoding('utf8').on('data', text => (received += String(text)))
     socket.once('close', () => resolve(received)).once('error', reject)
     if (then) socket.end(bytes)

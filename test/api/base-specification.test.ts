@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { made, onEachStore } from '../support/each-store.ts'
+import { made, onBothStores } from '../support/each-store.ts'
 import type { Caller } from '../support/server.ts'
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
@@ -94,7 +94,7 @@ const kinds: Plain[] = [
   },
 ]
 
-onEachStore('the base specification', api => {
+onBothStores('the base specification', api => {
   for (const kind of kinds) {
     test(`creates, reads, lists, changes and deletes at ${kind.path}`, async () => {
       const given = (await kind.create(api())) as Record<string, unknown>

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { openSqlite } from '#store/sqlite.ts'
-import { made, onEachStore } from '../support/each-store.ts'
+import { made, onBothStores } from '../support/each-store.ts'
 import { spawnServer, type Answer } from '../support/server.ts'
 import { MARKER, secretText } from '../support/secrets.ts'
 import { newFolder } from '../support/folder.ts'
@@ -12,7 +12,7 @@ const statuses = (answers: Answer[]) => answers.map(answer => answer.status).toS
 const times = <Value>(count: number, make: (index: number) => Promise<Value>) =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)))
 
-onEachStore('concurrent callers', api => {
+onBothStores('concurrent callers', api => {
   test('cannot both have the same domain', async () => {
     const answers = await times(20, () => api().post('/reserved_domains', { domain: 'one.example.com' }))
     assert.deepEqual(statuses(answers), [201, ...Array<number>(19).fill(400)])

@@ -47,6 +47,44 @@ onEachStore('the first page of a list', api => {
   })
 })
 
+onEachStore('a response that is cached', api => {
+  test('follows a change of a later page of a list', async () => {
+    const [oldest, middle, newest] = [
+      await made(api(), '/ip_policies', { description: 'oldest' }),
+      await made(api(), '/ip_policies', { description: 'middle' }),
+      await made(api(), '/ip_policies', { description: 'newest' }),
+    ]
+    const later = async () => {
+      const { body } = await api().get(`/ip_policies?limit=2&before_id=${newest.id}`)
+      return body.ip_policies.map((each: { description: string }) => each.description)
+    }
+    assert.deepEqual(await later(), ['middle', 'oldest'])
+    assert.deepEqual(await later(), ['middle', 'oldest'])
+    await api().patch(`/ip_policies/${oldest.id}`, { description: 'changed' })
+    assert.deepEqual(await later(), ['middle', 'changed'])
+    await api().delete(`/ip_policies/${middle.id}`)
+    assert.deepEqual((await later())[0], 'changed')
+  })
+
+  test('follows a change of its resource, and ends with it', async () => {
+    const { id } = await made(api(), '/ip_policies', { description: 'a' })
+    const read = async () => api().get(`/ip_policies/${id}`)
+    assert.equal((await read()).body.description, 'a')
+    assert.equal((await read()).body.description, 'a')
+    await api().patch(`/ip_policies/${id}`, { description: 'b' })
+    assert.equal((await read()).body.description, 'b')
+    await api().delete(`/ip_policies/${id}`)
+    assert.equal((await read()).status, 404)
+  })
+
+  test('is not sent to a caller who may not read the resource', async () => {
+    const bot = await made(api(), '/bot_users', { name: 'c' })
+    const { token } = await made(api(), '/api_keys', { owner_id: bot.id })
+    assert.equal((await api().get(`/bot_users/${bot.id}`)).status, 200)
+    assert.equal((await api().get(`/bot_users/${bot.id}`, { token })).status, 403)
+  })
+})
+
 suite('two servers on one database', () => {
   test("see each other's changes on the next call", async () => {
     const postgres = await startPostgres()

@@ -31,6 +31,27 @@ onEachStore('an IP restriction of type dashboard', api => {
 
     await api().patch(`/ip_restrictions/${restriction.id}`, { enforced: false })
     assert.equal((await browser.get('/self')).status, 200)
+    await api().delete(`/ip_restrictions/${restriction.id}`)
+  })
+
+  test('cannot lock out the browser that makes or changes it; a key still can', async () => {
+    const browser = await browserOf(api())
+    const policy = await made(api(), '/ip_policies')
+    const given = { type: 'dashboard', enforced: true, ip_policy_ids: [policy.id] }
+    const refused = await browser.post('/ip_restrictions', given)
+    assert.deepEqual([refused.status, refused.body.error_code], [400, 'ERR_ADIT_90001'])
+    const rule = { cidr: '127.0.0.0/8', action: 'allow', ip_policy_id: policy.id }
+    const allowing = await made(api(), '/ip_policy_rules', rule)
+    const created = await browser.post('/ip_restrictions', given)
+    assert.equal(created.status, 201, JSON.stringify(created.body))
+    const denying = { ...rule, cidr: '127.0.0.1/32', action: 'deny' }
+    assert.equal((await browser.post('/ip_policy_rules', denying)).body.error_code, 'ERR_ADIT_90001')
+    const removed = await browser.delete(`/ip_policy_rules/${allowing.id}`)
+    assert.deepEqual([removed.status, removed.body.error_code], [400, 'ERR_ADIT_1419'])
+
+    assert.equal((await api().delete(`/ip_policy_rules/${allowing.id}`)).status, 204)
+    assert.equal((await browser.get('/self')).status, 403)
+    await api().delete(`/ip_restrictions/${created.body.id}`)
   })
 
   test('leaves browsers to it: one of type api is for keys', async () => {

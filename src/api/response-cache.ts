@@ -1,0 +1,70 @@
+import type { RowCache } from '#api/change-watch.ts'
+
+const MAX_BYTES = 8 * 1024 * 1024
+/** A longer response is not worth its memory. */
+const MAX_LENGTH = 256 * 1024
+/** The memory of an entry besides its URL and body. */
+const ENTRY_BYTES = 512
+
+interface Entry {
+  readonly kind: string
+  readonly body: string | Buffer
+  readonly generation: number
+}
+
+/**
+ * Cache of responses that are the same for every caller: dashboards, reconcilers and clients that page through a list
+ * request them again and again. The least recently used response is evicted first.
+ */
+export class ResponseCache implements RowCache {
+  /** By URL, least recently used first. */
+  readonly #entries = new Map<string, Entry>()
+  /** How often each kind, and everything, was invalidated. */
+  readonly #invalidated = new Map<string, number>()
+  #allInvalidated = 0
+  #bytes = 0
+
+  /** To be read before the rows that will be cached. */
+  generation(kind: string): number {
+    return this.#allInvalidated + (this.#invalidated.get(kind) ?? 0)
+  }
+
+  find(url: string): string | Buffer | undefined {
+    const entry = this.#take(url)
+    if (entry === undefined || entry.generation !== this.generation(entry.kind)) return undefined
+    this.#put(url, entry)
+    return entry.body
+  }
+
+  /** Caches a response, unless its kind was invalidated since: it may be older than that change. */
+  keep(url: string, entry: Entry): void {
+    if (entry.generation !== this.generation(entry.kind) || entry.body.length > MAX_LENGTH) return
+    this.#take(url)
+    this.#put(url, entry)
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= MAX_BYTES) return
+      this.#take(oldest)
+    }
+  }
+
+  /** Stale entries stay until they are requested or evicted: most writes are followed by others, not by reads. */
+  invalidate(kind: string | undefined): void {
+    if (kind === undefined) this.#allInvalidated++
+    else this.#invalidated.set(kind, (this.#invalidated.get(kind) ?? 0) + 1)
+  }
+
+  #put(url: string, entry: Entry): void {
+    this.#entries.set(url, entry)
+    this.#bytes += sizeOf(url, entry)
+  }
+
+  #take(url: string): Entry | undefined {
+    const entry = this.#entries.get(url)
+    if (entry === undefined) return undefined
+    this.#entries.delete(url)
+    this.#bytes -= sizeOf(url, entry)
+    return entry
+  }
+}
+
+const sizeOf = (url: string, { body }: Entry): number => body.length + url.length + ENTRY_BYTES
