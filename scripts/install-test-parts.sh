@@ -22,6 +22,7 @@ need bind9-dnsutils '/usr/bin/dig'
 need knot-dnsutils '/usr/bin/kdig'
 need testssl.sh '/usr/bin/testssl'
 need sslscan '/usr/bin/sslscan'
+need haproxy '/usr/sbin/haproxy'
 need systemd '/usr/bin/systemd-analyze'
 
 [ "${#missing[@]}" -eq 0 ] && exit 0

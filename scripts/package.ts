@@ -11,11 +11,13 @@ import { agentPackage, metadata, serverPackage } from './package/npm.ts'
 const { version } = metadata
 const here = `${process.platform}-${process.arch}`
 
-// npm run package [-- --platform linux-arm64] [--out FOLDER]: another platform gets its executable only.
+// npm run package [-- --platform linux-arm64] [--out FOLDER]: another platform gets its executable only. Tests build
+// with --fast, which compresses less.
 const { values } = parseArgs({
   options: {
     platform: { type: 'string', default: here },
     out: { type: 'string', default: join(root, 'dist') },
+    fast: { type: 'boolean', default: false },
   },
 })
 if (!platforms.includes(values.platform)) {
@@ -37,8 +39,8 @@ if (values.platform === here) {
   keep(`adit-${version}.tgz`, await agentPackage())
   keep(`adit-server-${version}.tgz`, await serverPackage())
   if (here === 'linux-x64') {
-    keep(`adit_${version}_amd64.deb`, debianPackage(product))
-    keep(`adit-${version}-image.tar`, await image(product))
+    keep(`adit_${version}_amd64.deb`, debianPackage(product, { isFast: values.fast }))
+    keep(`adit-${version}-image.tar`, await image(product, { isFast: values.fast }))
   }
 }
 

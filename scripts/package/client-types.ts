@@ -1,6 +1,6 @@
 import { openApi } from '#contract/openapi.ts'
 import { operations, isPaged, type Operation } from '#contract/operations.ts'
-import { singletons } from '#contract/singletons.ts'
+import { singletons, type Singleton } from '#contract/singletons.ts'
 import { streams, type Stream } from '#contract/streams.ts'
 import { isList } from '#client/method.ts'
 
@@ -97,8 +97,9 @@ export function clientTypes(): string {
   const collections = [...Map.groupBy(operations, ({ collection }) => collection)].map(
     ([name, all]) => `  readonly ${name}: {\n${all.flatMap(methods).join('\n')}\n  }`,
   )
-  const once = Object.entries(singletons).map(([name, { path, summary }]) => {
-    const schema = document.paths[path]?.['get']?.responses['200']?.content?.['application/json'].schema
+  const once = Object.entries<Singleton>(singletons).map(([name, { method = 'GET', path, summary }]) => {
+    const schema =
+      document.paths[path]?.[method.toLowerCase()]?.responses['200']?.content?.['application/json'].schema
     return `  /** ${summary} */\n  ${name}(): Promise<${schema ? typeOf(schema, 2) : 'unknown'}>`
   })
   const followed = `  readonly streams: {\n${Object.entries(streams).map(streamMethod).join('\n')}\n  }`

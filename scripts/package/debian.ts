@@ -13,7 +13,7 @@ const files = join(root, 'scripts/package/debian')
 const read = (name: string): Buffer => readFileSync(join(files, name))
 
 /** The Debian package: executable, units, configuration, man pages and completions. */
-export function debianPackage({ binary, licences }: Executable): Buffer {
+export function debianPackage({ binary, licences }: Executable, { isFast = false } = {}): Buffer {
   const payload = [
     file('usr/bin/adit', binary, 0o755),
     file('lib/systemd/system/adit.service', installedUnit()),
@@ -32,7 +32,7 @@ export function debianPackage({ binary, licences }: Executable): Buffer {
     file('DEBIAN/conffiles', '/etc/adit/server.yml\n/etc/adit/agent.yml\n'),
     ...['postinst', 'prerm', 'postrm'].map(name => file(`DEBIAN/${name}`, read(name), 0o755)),
   ]
-  return built([...control, ...payload])
+  return built([...control, ...payload], isFast ? 1 : 10)
 }
 
 /** The unit for a checkout, with the paths of the package. */
@@ -62,7 +62,7 @@ const copyright = ({ content }: Entry): string =>
   `Adit is licensed under the Apache License, version 2.0:\n/usr/share/common-licenses/Apache-2.0\n\n` +
   `It contains the following packages.\n\n${content?.toString() ?? ''}`
 
-function built(entries: readonly Entry[]): Buffer {
+function built(entries: readonly Entry[], level: number): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'adit-deb-'))
   const tree = join(folder, 'tree')
   try {
@@ -75,7 +75,7 @@ function built(entries: readonly Entry[]): Buffer {
     }
     const out = join(folder, 'adit.deb')
     const environment = { ...process.env, SOURCE_DATE_EPOCH: String(EPOCH.getTime() / 1000) }
-    const options = ['--root-owner-group', '-Zzstd', '-z10', '--build']
+    const options = ['--root-owner-group', '-Zzstd', `-z${level}`, '--build']
     execFileSync('dpkg-deb', [...options, tree, out], { env: environment, stdio: 'pipe' })
     return readFileSync(out)
   } finally {

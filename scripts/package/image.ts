@@ -31,7 +31,7 @@ const config = {
   StopSignal: 'SIGTERM',
   Healthcheck: {
     Test: ['CMD', '/usr/bin/adit', 'ready'],
-    Interval: 10e9,
+    Interval: 30e9,
     Timeout: 5e9,
     StartPeriod: 30e9,
     Retries: 3,
@@ -48,9 +48,9 @@ const config = {
  * A container image with only the executable and its libraries: an OCI layout that `docker load` reads too. Written
  * here, so that no Docker daemon is needed.
  */
-export async function image(built: Executable): Promise<Buffer> {
+export async function image(built: Executable, { isFast = false } = {}): Promise<Buffer> {
   const layer = await tar(rootFileSystem(built))
-  const layerBlob = blob(gzipSync(layer, { level: 6 }))
+  const layerBlob = blob(gzipSync(layer, { level: isFast ? 1 : 6 }))
   const configBlob = blob(
     json({
       architecture: 'amd64',

@@ -1,12 +1,12 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { build, type Plugin } from 'esbuild'
+import { build, type Metafile, type Plugin } from 'esbuild'
 import { forCommonJs, requiredBuiltins, root } from '../package/bundle.ts'
 import { metadata } from '../package/npm.ts'
+import { checkoutBundle } from '../../src/bin/checkout-bundle.mjs'
+import type { Group } from './groups.ts'
 
-/** `node --test` ignores files under node_modules. */
-const folder = join(root, 'dist/tests')
 const bundled = new Set(Object.keys(metadata.dependencies))
 const packageOf = (path: string): string =>
   path
@@ -32,31 +32,79 @@ const places = {
   'import.meta.filename': '__sourceFile',
   'import.meta.url': '__sourceUrl',
 }
-const sourcePlaces: Plugin = {
-  name: 'source-places',
+/**
+ * Workers start in half of the time from the bundled program, which has them beside it. It is built here, because tests
+ * that start it at the same time would all build it.
+ */
+function movedPlaces(): Map<string, string> {
+  const main = checkoutBundle()
+  if (main === undefined) throw new Error('the program could not be bundled')
+  return new Map([[join(root, 'src/cluster/program.ts'), main]])
+}
+const sources = (testFiles: ReadonlySet<string>): Plugin => ({
+  name: 'sources',
   setup: bundler => {
+    const moved = movedPlaces()
     bundler.onLoad({ filter: /\.m?[jt]s$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8')
-      if (!text.includes('import.meta.')) return undefined
-      const values = [dirname(path), path, pathToFileURL(path).href]
-      const names = Object.values(places).map((name, at) => `const ${name}=${JSON.stringify(values[at])};`)
+      const name = relative(root, path)
+      const contents = testFiles.has(name) ? asSuite(text, name) : text
+      const loader = extname(path) === '.ts' ? 'ts' : 'js'
+      if (!text.includes('import.meta.')) return { loader, contents }
+      const place = moved.get(path) ?? path
+      const values = [dirname(place), place, pathToFileURL(place).href]
+      const names = Object.values(places).map((each, at) => `const ${each}=${JSON.stringify(values[at])};`)
       // On the first line: the numbers of the others stay.
-      return { loader: extname(path) === '.ts' ? 'ts' : 'js', contents: names.join('') + text }
+      return { loader, contents: names.join('') + contents }
     })
   },
+})
+
+/** The import declarations at the beginning of a file, with the comments between them. */
+const IMPORTS = /^(?:\s+|\/\/.*\n|\/\*[^]*?\*\/|import\b[^'"]*(?:'[^']*'|"[^"]*")(?: with \{[^}]*\})?;?)*/
+
+/** The tests of a file as one suite: hooks at its top level concern only its own tests. Lines keep their numbers. */
+function asSuite(text: string, name: string): string {
+  const [imports = ''] = IMPORTS.exec(text) ?? []
+  const body = text.slice(imports.length)
+  const declares = `import { suite as __file } from 'node:test';`
+  return `${declares}${imports}__file(${JSON.stringify(name)}, async () => {${body}\n})\n`
 }
 
-/**
- * Bundles test files: each runs in a process of its own, and loading a thousand modules takes longer than most of their
- * tests. Returns the bundles, in the same order.
- */
-export async function buildFiles(files: readonly string[]): Promise<string[]> {
+/** The entry point of each group. */
+const groupEntries = (groups: readonly Group[]): Plugin => ({
+  name: 'groups',
+  setup: bundler => {
+    const namespace = 'group'
+    bundler.onResolve({ filter: /^group:/ }, ({ path }) => ({ path: path.slice('group:'.length), namespace }))
+    bundler.onLoad({ filter: /.*/, namespace }, ({ path }) => {
+      const files = groups.find(({ name }) => name === path)?.files ?? []
+      const imported = ['scripts/test/report-usage.ts', ...files]
+      const contents = imported.map(file => `import ${JSON.stringify(`./${file}`)}`).join('\n')
+      return { contents, resolveDir: root }
+    })
+  },
+})
+
+/** Throws when a file adds nothing to the bundles, such as one that was taken for free of side effects. */
+function assertAllContribute(files: readonly string[], { outputs }: Metafile): void {
+  const bundledFiles = new Set(
+    Object.values(outputs).flatMap(({ inputs }) =>
+      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+    ),
+  )
+  const missing = files.filter(file => !bundledFiles.has(file))
+  if (missing.length > 0) throw new Error(`the bundles have nothing of ${missing.join(', ')}`)
+}
+
+/** Bundles groups of test files into a folder. Returns the bundles, in the same order. */
+export async function buildFiles(groups: readonly Group[], folder: string): Promise<string[]> {
+  const files = groups.flatMap(group => group.files)
   rmSync(folder, { recursive: true, force: true })
-  await build({
+  const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: [...files],
+    entryPoints: groups.map(({ name }) => ({ in: `group:${name}`, out: name })),
     outdir: folder,
-    outbase: 'test',
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunks/[hash]',
     bundle: true,
@@ -67,11 +115,13 @@ export async function buildFiles(files: readonly string[]): Promise<string[]> {
     keepNames: true,
     sourcemap: 'linked',
     sourcesContent: false,
+    metafile: true,
     logLevel: 'error',
     define: places,
     external: ['pg-native', 'cpu-features', '*.node'],
-    plugins: [requiredBuiltins, externalPackages, sourcePlaces],
+    plugins: [groupEntries(groups), requiredBuiltins, externalPackages, sources(new Set(files))],
     banner: { js: forCommonJs },
   })
-  return files.map(file => join('dist/tests', relative('test', file)).replace(/\.ts$/, '.mjs'))
+  assertAllContribute(files, metafile)
+  return groups.map(({ name }) => join(folder, `${name}.mjs`))
 }

@@ -1,31 +1,50 @@
-import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
+import { run } from 'node:test'
+import { dot, spec } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
 import { root } from '../package/bundle.ts'
 import { buildFiles } from './build-files.ts'
-import { buildProgram } from './build-program.ts'
 import { fastFiles } from './fast-files.ts'
+import { groupFiles, readSource } from './groups.ts'
+import { Tally } from './tally.ts'
 
-// npm test: all tests, with the program as the packages have it. npm run test:fast: those that start no program.
-const { values } = parseArgs({ options: { fast: { type: 'boolean', default: false } } })
-const all = globSync('test/**/*.test.ts', { cwd: root }).toSorted()
-const files = values.fast ? fastFiles(all) : all
-if (!values.fast) await buildProgram()
-const bundles = await buildFiles(files)
-const options = ['--test', '--enable-source-maps', '--test-concurrency=3', '--test-timeout=600000']
-const { status } = spawnSync(
-  process.execPath,
-  [...options, ...(values.fast ? ['--test-reporter=dot'] : []), ...bundles],
-  {
-    cwd: root,
-    env: {
-      NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
-      TEST_BUILT: 'yes',
-      ...process.env,
-    },
-    stdio: 'inherit',
+// npm test: all tests. npm run test:fast: those that start no program.
+// Arguments select test files: by their paths, or by how those begin.
+const { values, positionals } = parseArgs({
+  options: {
+    fast: { type: 'boolean', default: false },
+    // Not under node_modules, where Node looks for no tests.
+    out: { type: 'string', default: join(root, 'dist/tests') },
   },
+  allowPositionals: true,
+})
+const named = positionals.filter(path => path.endsWith('.ts')).map(path => relative(root, resolve(path)))
+const all = globSync('test/**/*.test.ts', { cwd: root }).filter(
+  file => positionals.length === 0 || positionals.some(start => file.startsWith(start)),
 )
-console.log(`${files.length} test files`)
-process.exitCode = status ?? 1
+const found = [...new Set([...named, ...all])].toSorted()
+const files = values.fast ? fastFiles(found, readSource) : found
+if (files.length === 0) throw new Error(`no test file begins with ${positionals.join(' or ')}`)
+const groups = groupFiles(files)
+const bundles = await buildFiles(groups, values.out)
+
+const tally = new Tally(files)
+const stream = run({
+  files: bundles,
+  concurrency: 3,
+  // For a process, of many files, that does not end; a test has less.
+  timeout: 2_400_000,
+  execArgv: ['--enable-source-maps', '--test-timeout=600000'],
+  cwd: root,
+  env: {
+    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
+    ...process.env,
+  },
+})
+tally.follow(stream)
+const report = values.fast ? stream.compose(dot) : stream.compose(new spec())
+for await (const text of report) process.stdout.write(text)
+console.log(tally.report(groups, bundles))
+for (const file of tally.empty) console.error(`${file} ran no test`)
+process.exitCode = tally.success && tally.empty.length === 0 ? 0 : 1

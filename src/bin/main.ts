@@ -4,6 +4,7 @@ import { readyCommand } from '#cli/ready.ts'
 import { trustCommand } from '#cli/trust.ts'
 import { rotateCommand } from '#domains/acme/rotate-command.ts'
 import { backupCommand, restoreCommand } from '#backup/commands.ts'
+import { doctorCommand } from '#server/doctor/command.ts'
 import { migrateCommand } from '#server/migrate/command.ts'
 import { serveCommand } from '#server/command.ts'
 import { runProgram } from '#bin/program.ts'
@@ -16,6 +17,7 @@ export const allCommands = (): Command[] => [
   backupCommand(),
   restoreCommand(),
   migrateCommand(),
+  doctorCommand(),
   rotateCommand(),
   trustCommand(),
 ]

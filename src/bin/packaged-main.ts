@@ -1,3 +1,5 @@
 import { main } from '#bin/main.ts'
+import { mapStackTraces } from '#bin/source-maps.ts'
 
+mapStackTraces()
 await main()

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { ExitError } from '#base/exit-error.ts'
+import { returnStartMemory } from '#base/start-memory.ts'
 import { commandLine, spelledOut } from '#cli/agent/argv.ts'
 import { completionCommand } from '#cli/completion.ts'
 import { failureOf } from '#cli/failure.ts'
@@ -13,12 +14,16 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
   const { requestsCommand } = await import('#cli/requests/command.ts')
   const { dashboardCommand } = await import('#cli/dashboard.ts')
   const { usageCommand } = await import('#cli/usage/command.ts')
+  const { clusterCommand } = await import('#cli/cluster/command.ts')
   const { statusCommand } = await import('#cli/status/command.ts')
+  const { reloadCommand } = await import('#cli/reload.ts')
   for (const command of [
     apiCommand(),
     requestsCommand(),
     statusCommand(),
+    reloadCommand(),
     usageCommand(),
+    clusterCommand(),
     dashboardCommand(),
   ])
     program.addCommand(inheritExit(command))
@@ -28,6 +33,7 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
 /** Runs the command line of this process. */
 export async function runProgram(commands: readonly Command[]): Promise<void> {
   adoptHostedVariables(process.env)
+  returnStartMemory()
   // The API commands are derived from the whole contract, which takes longer than all others: only on demand.
   const line = commandLine(process.argv.slice(2))
   const [first = ''] = line.words

@@ -189,7 +189,10 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
     'tunnels:\n  a: 8080',
     /^:2:6: the tunnel "a" must be lines of the form "name: value"$/,
   ],
-  'a server that is a URL': ['server: "https://gateway"', /^:1:9: "server" must be host:port or a host$/],
+  'a server that is a URL': [
+    'server: "https://gateway"',
+    /^:1:9: "server" must be host:port or a host, or several separated by commas$/,
+  ],
   'a version of tomorrow': [
     'version: 4',
     /^:1:10: "version" must be 1, or 2 or 3 for a file of the hosted agent$/,

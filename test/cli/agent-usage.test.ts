@@ -60,7 +60,10 @@ suite('wrong usage', () => {
     [['http', '80', '81'], /too many arguments/],
     [['http', '80', '--nam', 'x'], /unknown option '--nam'\n\(Did you mean --name\?\)/],
     [['http', 'nowhere'], /"nowhere" is not an address to forward to/],
-    [['http', '80', '--server', 'https://gateway'], /^adit: --server must be host:port or a host\n$/],
+    [
+      ['http', '80', '--server', 'https://gateway'],
+      /^adit: --server must be host:port or a host, or several separated by commas\n$/,
+    ],
     [['http', '80', '--scheme', 'ftp'], /^adit: --scheme must be a list of https and http\n$/],
     [['http', '80', '--basic-auth', 'me'], /^adit: --basic-auth must be a list of user:password\n$/],
     [

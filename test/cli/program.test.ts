@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { rmSync, symlinkSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { newFolder } from '../support/folder.ts'
 import metadata from '../../package.json' with { type: 'json' }
@@ -26,4 +27,46 @@ suite('bin/adit finds its own folder', () => {
         rmSync(folder, { recursive: true })
       }
     })
+})
+
+suite('bin/adit of a checkout', () => {
+  const root = join(bin, '..')
+
+  test('runs the sources where no bundler is installed', async () => {
+    const folder = newFolder()
+    try {
+      for (const name of ['bin', 'src', 'package.json', 'package-lock.json'])
+        cpSync(join(root, name), join(folder, name), { recursive: true })
+      mkdirSync(join(folder, 'scripts/package'), { recursive: true })
+      mkdirSync(join(folder, 'node_modules'))
+      for (const name of readdirSync(join(root, 'node_modules')))
+        if (name !== 'esbuild' && name !== '.cache')
+          symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+      const { stdout } = await run(join(folder, 'bin/adit'), ['--version'])
+      assert.equal(stdout, `${metadata.version}\n`)
+      assert.deepEqual(globSync('node_modules/.cache/program/*', { cwd: folder }), [])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('names the sources in stack traces of its bundle', async () => {
+    const folder = newFolder()
+    try {
+      // A failure inside the program: output that cannot be written.
+      const script = join(folder, 'fail.mjs')
+      writeFileSync(
+        script,
+        `process.stdout.write = () => { throw new Error('no output') }
+         process.on('uncaughtException', error => { console.error(error.stack); process.exit(3) })`,
+      )
+      const env = { ...process.env, NODE_OPTIONS: `--import ${pathToFileURL(script).href}` }
+      await assert.rejects(run(join(bin, 'adit'), ['--version'], { env }), {
+        code: 3,
+        stderr: /Error: no output\n(.*\n)* +at .*runProgram \(src\/bin\/program\.ts:\d+:\d+\)/,
+      })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
 })

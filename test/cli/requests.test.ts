@@ -28,7 +28,7 @@ suite('adit requests', () => {
     assert.match(stdout, new RegExp(`^${requestId}  \\d{4}-\\d\\d-\\d\\dT`))
     assert.match(stdout, /^POST https:\/\/a\.example\.test\/hooks$/m)
     assert.match(stdout, /^403 {2}ERR_ADIT_\d+ {2}[\d.]+ ms$/m)
-    assert.match(stdout, /^ {2}module {4}webhook_verification: answered$/m)
+    assert.match(stdout, /^ {2}module {4}webhook_verification: answered, \d+ µs$/m)
     assert.match(stdout, /^It failed at: client\. The client has to send another request/m)
   })
 

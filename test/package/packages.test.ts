@@ -29,7 +29,7 @@ const agentTgz = packaged(`adit-${version}.tgz`)
 const executable = packaged(`adit-${version}-linux-x64`)
 const READY = /Press Ctrl-C/
 
-const build = (to: string) => run(process.execPath, [join(root, 'scripts/package.ts'), '--out', to])
+const build = (to: string) => run(process.execPath, [join(root, 'scripts/package.ts'), '--fast', '--out', to])
 const apiUrl = (serving: Serving): string => /^ +API +(http\S+)$/m.exec(serving.output)?.[1] ?? ''
 
 before(() => Promise.all([build(dist), build(again)]))

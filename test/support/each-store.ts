@@ -3,13 +3,26 @@ import { after, before, suite } from 'node:test'
 import { startPostgres, type TestPostgres } from './postgres.ts'
 import { startServer, type Answer, type Caller, type TestServer } from './server.ts'
 
-/** Declares the same tests against a server on SQLite and one on PostgreSQL. */
-export function onEachStore(
+type Declare = (api: () => Caller) => void
+
+/**
+ * Declares the same tests against a server on SQLite and, with TEST_LONG, one on PostgreSQL: what they test is above
+ * the store, whose drivers have tests of their own.
+ */
+export const onEachStore = (subject: string, declare: Declare, settings?: Record<string, string>): void =>
+  onStores(process.env['TEST_LONG'] === '1' ? ['sqlite', 'postgres'] : ['sqlite'], subject, declare, settings)
+
+/** The same for what depends on the store, always on both. */
+export const onBothStores = (subject: string, declare: Declare, settings?: Record<string, string>): void =>
+  onStores(['sqlite', 'postgres'], subject, declare, settings)
+
+function onStores(
+  names: readonly ('sqlite' | 'postgres')[],
   subject: string,
-  declare: (api: () => Caller) => void,
+  declare: Declare,
   settings: Record<string, string> = {},
 ): void {
-  for (const name of ['sqlite', 'postgres']) {
+  for (const name of names) {
     suite(`${subject} (${name})`, () => {
       let server: TestServer
       let database: TestPostgres | undefined

@@ -1,21 +1,35 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 
 /**
  * Below those that the system gives out by itself, and for each process a part of its own: a port could be another's
  * before it is opened here, or while a server is restarted, and servers share ports without a word.
  */
 const [LOWEST, PART, PARTS] = [12_000, 500, 40]
-const FIRST = LOWEST + (process.pid % PARTS) * PART
 /** Given out before, though perhaps not opened yet. */
 const given = new Set<number>()
+let part: Promise<number> | undefined
+
+/** The first port of a part that no other process has: its owner listens on that port until it ends. */
+async function ownPart(): Promise<number> {
+  for (let tried = 0; tried < PARTS; tried++) {
+    const first = LOWEST + ((process.pid + tried) % PARTS) * PART
+    const claim = await listener(first)
+    if (claim) {
+      claim.unref()
+      return first
+    }
+  }
+  throw new Error(`other processes have all ports from ${LOWEST} to ${LOWEST + PARTS * PART - 1}`)
+}
 
 /** Ports of loopback on which nobody listens, for who must know them beforehand. */
 export async function freePorts(count: number): Promise<number[]> {
+  const first = await (part ??= ownPart())
   const ports: number[] = []
   while (ports.length < count) {
-    const port = randomInt(FIRST, FIRST + PART)
+    const port = randomInt(first + 1, first + PART)
     if (given.has(port)) continue
     given.add(port)
     if (await isFree(port)) ports.push(port)
@@ -30,13 +44,20 @@ export async function freePort(): Promise<number> {
 }
 
 async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1')
-  try {
-    await once(server, 'listening')
-  } catch {
-    return false
-  }
+  const server = await listener(port)
+  if (!server) return false
   server.close()
   await once(server, 'close')
   return true
+}
+
+/** Listens on a port, unless another does. */
+async function listener(port: number): Promise<Server | undefined> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    return server
+  } catch {
+    return undefined
+  }
 }

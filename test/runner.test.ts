@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { Folder } from './support/folder.ts'
+import { groupFiles } from '../scripts/test/groups.ts'
+
+const root = join(import.meta.dirname, '..')
+const passing = `import { test } from 'node:test'\ntest('passes', () => undefined)\n`
+
+/** Runs test files as npm run test:fast does. */
+function runFiles(texts: Record<string, string>): { status: number | null; output: string } {
+  using folder = new Folder()
+  const files = Object.entries(texts).map(([name, text]) => {
+    const path = join(folder.path, name)
+    writeFileSync(path, text)
+    return path
+  })
+  const args = ['scripts/test/run.ts', '--fast', '--out', join(folder.path, 'out'), ...files]
+  // Node runs no tests inside of a test.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' })
+  return { status, output: stdout + stderr }
+}
+
+suite('the test runner', () => {
+  test('succeeds when a test of each file passes', () => {
+    const { status, output } = runFiles({ 'one.test.ts': passing, 'two.test.ts': passing })
+    assert.equal(status, 0, output)
+    assert.match(output, /^2 tests in 2 files and 1 processes/m)
+  })
+
+  test('succeeds when all tests of a file are skipped with a reason', () => {
+    const skipped = passing.replace("',", "', { skip: 'takes a minute' },")
+    const suites = skipped.replace('test }', 'suite as test }')
+    const { status, output } = runFiles({ 'tests.test.ts': skipped, 'suites.test.ts': suites })
+    assert.equal(status, 0, output)
+  })
+
+  test('fails when a test fails', () => {
+    const failing = passing.replace('undefined', '{ throw new Error() }')
+    const { status, output } = runFiles({ 'good.test.ts': passing, 'bad.test.ts': failing })
+    assert.equal(status, 1, output)
+  })
+
+  for (const [what, text] of Object.entries({
+    'has no tests': 'globalThis.name = 1\n',
+    'skips all of its tests without a reason': passing.replace("',", "', { skip: true },"),
+  }))
+    test(`fails when a file ${what}`, () => {
+      const { status, output } = runFiles({ 'good.test.ts': passing, 'empty.test.ts': text })
+      assert.equal(status, 1, output)
+      assert.match(output, /empty\.test\.ts ran no test$/m)
+      assert.doesNotMatch(output, /good\.test\.ts ran no test$/m)
+    })
+
+  test('fails when a file ends before its tests do', () => {
+    const leaving = `${passing}test('ends', () => process.exit(0))\ntest('is late', () => undefined)\n`
+    const { status, output } = runFiles({ 'good.test.ts': passing, 'leaving.test.ts': leaving })
+    assert.equal(status, 1, output)
+  })
+
+  test('applies the hooks at the top level of a file only to its own tests', () => {
+    const hooks = `import { beforeEach, test } from 'node:test'
+let calls = 0
+beforeEach(() => { calls += 1 })
+test('is alone', () => { if (calls !== 1) throw new Error() })
+`
+    const counted = hooks.replace("'is alone'", "'is alone too'")
+    const { status, output } = runFiles({ 'a.test.ts': hooks, 'b.test.ts': counted })
+    assert.equal(status, 0, output)
+  })
+})
+
+suite('the groups of test files', () => {
+  const grouped = (texts: Record<string, string>) =>
+    groupFiles(Object.keys(texts), file => texts[file] ?? '').map(({ files }) => files)
+
+  test('keep folders apart, and have a bounded size', () => {
+    const names = Array.from({ length: 10 }, (_, at) => `test/a/${at}.test.ts`)
+    const groups = grouped(Object.fromEntries([...names, 'test/b/0.test.ts'].map(name => [name, passing])))
+    assert.deepEqual(groups, [names.slice(0, 5), names.slice(5), ['test/b/0.test.ts']])
+  })
+
+  for (const [what, text] of Object.entries({
+    'changes the environment': `process.env['A'] = 'b'`,
+    'removes a variable': `delete process.env['A']`,
+    'takes the uncaught errors': `process.on('uncaughtException', note)`,
+    'replaces timers': `context.mock.timers.enable()`,
+    'measures memory': `process.memoryUsage.rss()`,
+  }))
+    test(`leave a file alone that ${what}`, () => {
+      const groups = grouped({
+        'test/a/1.test.ts': passing,
+        'test/a/2.test.ts': text,
+        'test/a/3.test.ts': passing,
+      })
+      assert.deepEqual(groups, [['test/a/2.test.ts'], ['test/a/1.test.ts', 'test/a/3.test.ts']])
+    })
+
+  test('share a process with a file that reads the environment', () => {
+    const reading = `const long = process.env['TEST_LONG'] === '1'`
+    assert.equal(grouped({ 'test/a/1.test.ts': passing, 'test/a/2.test.ts': reading }).length, 1)
+  })
+})
