@@ -1,4 +1,4 @@
-import { boolean, line, moment, object, oneOf, partly, text, type TSchema } from '#contract/schema.ts'
+import { boolean, line, listOf, moment, object, oneOf, partly, text, type TSchema } from '#contract/schema.ts'
 
 /** A request that signs browsers in or out: not an operation on a resource. */
 export interface DashboardCall {
@@ -19,6 +19,12 @@ const email = line({ maxBytes: 254 })
 // The upper limit is only for the time that hashing takes.
 const password = text({ maxBytes: 512 })
 const linkToken = line({ maxBytes: 200 })
+
+/** Bytes of WebAuthn, in base64url. */
+const bytes = (maxBytes: number) => line({ maxBytes, pattern: '^[A-Za-z0-9_-]+$' })
+const credentialId = bytes(1400)
+const clientData = bytes(4096)
+const authenticatorData = bytes(4096)
 
 const signedIn = object({
   user: object({ id: line(), name: line(), email: line(), role: oneOf('admin', 'member') }),
@@ -103,6 +109,58 @@ export const dashboardCalls = {
     input: object({ current_password: partly(password), password }),
     credential: 'cookie',
     status: 204,
+  },
+  passkey_options: {
+    method: 'POST',
+    path: '/dashboard/passkeys/options',
+    summary: 'What a browser needs to make a passkey for the signed-in user, within 5 minutes.',
+    status: 200,
+    output: object({
+      challenge: line(),
+      host: line(),
+      user: object({ id: line(), name: line(), display_name: line() }),
+      excluded: listOf(line()),
+    }),
+    credential: 'cookie',
+  },
+  passkey_add: {
+    method: 'POST',
+    path: '/dashboard/passkeys',
+    summary: 'Add a passkey of the signed-in user; the values are those of the WebAuthn API, in base64url.',
+    input: object({
+      name: line({ minLength: 1, maxBytes: 100 }),
+      credential_id: credentialId,
+      client_data: clientData,
+      authenticator_data: authenticatorData,
+      public_key: bytes(2048),
+    }),
+    status: 201,
+    output: object({ id: line(), name: line() }),
+    credential: 'cookie',
+  },
+  passkey_challenge: {
+    method: 'POST',
+    path: '/dashboard/passkeys/challenge',
+    summary: 'What a browser needs to sign in with a passkey, within 5 minutes.',
+    status: 200,
+    output: object({ challenge: line(), host: line() }),
+    credential: 'none',
+  },
+  passkey_login: {
+    method: 'POST',
+    path: '/dashboard/passkeys/login',
+    summary:
+      'Sign a browser in with a passkey; the values are those of the WebAuthn API, in base64url. Sets the session cookie.',
+    input: object({
+      credential_id: credentialId,
+      client_data: clientData,
+      authenticator_data: authenticatorData,
+      signature: bytes(2048),
+      user_handle: partly(bytes(128)),
+    }),
+    status: 200,
+    output: signedIn,
+    credential: 'none',
   },
   logout: {
     method: 'POST',

@@ -3,6 +3,9 @@ export interface DiffLine {
   readonly text: string
 }
 
+/** What stands before a line of each kind. */
+export const diffSigns = { same: ' ', removed: '-', added: '+' } as const
+
 /** Beyond this many cells the texts are compared as a whole. */
 const MAX_CELLS = 4_000_000
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { asText, fromBase64, hexDump, toBase64 } from '#ui/bytes.ts'
 import { diffLines } from '#ui/diff.ts'
 import { byteSize, duration, formatted } from '#ui/format.ts'
-import type { Summary } from '#ui/inspector/captured.ts'
+import type { Summary } from '#ui/captured.ts'
 import { filterOf } from '#ui/inspector/filter.ts'
 
 const summary = (more: Partial<Summary>): Summary => ({

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
+import type { Metafile } from 'esbuild'
 
 const folder = join(import.meta.dirname, '../../ui')
 const out = join(folder, 'built')
@@ -17,7 +18,7 @@ export async function bundleDashboard(): Promise<DashboardBundle> {
   const { build } = await import('esbuild')
   const { outputFiles, metafile } = await build({
     absWorkingDir: join(folder, '../..'),
-    entryPoints: ['main.tsx', 'style.css'].map(name => join(folder, 'dashboard', name)),
+    entryPoints: ['boot.ts', 'main.tsx', 'style.css'].map(name => join(folder, 'dashboard', name)),
     bundle: true,
     splitting: true,
     minify: true,
@@ -33,7 +34,25 @@ export async function bundleDashboard(): Promise<DashboardBundle> {
   })
   const files = new Map(outputFiles.map(({ path, text }) => [relative(out, path), text]))
   const template = await readFile(join(folder, 'dashboard/index.html'), 'utf8')
-  const named = (start: string): string => [...files.keys()].find(name => name.startsWith(start)) ?? ''
-  files.set('index.html', template.replace('main.js', named('main-')).replace('style.css', named('style-')))
+  files.set('index.html', pageOf(template, metafile))
   return { files, inputs: Object.keys(metafile.inputs) }
+}
+
+/** The page with the names of its files. It names what its scripts import, so that a browser loads all of them at once. */
+function pageOf(template: string, { outputs }: Metafile): string {
+  const byName = new Map(Object.entries(outputs).map(([path, output]) => [basename(path), output]))
+  const entry = (start: string): string => [...byName.keys()].find(name => name.startsWith(start)) ?? ''
+  const imported = (name: string): string[] =>
+    (byName.get(name)?.imports ?? [])
+      .filter(({ kind }) => kind === 'import-statement')
+      .flatMap(({ path }) => [basename(path), ...imported(basename(path))])
+  const [boot, main] = [entry('boot-'), entry('main-')]
+  const preloads = [...new Set([...imported(boot), ...imported(main)])].map(
+    name => `<link rel="modulepreload" href="/dashboard/assets/${name}" />`,
+  )
+  return template
+    .replace('boot.js', boot)
+    .replace('main.js', main)
+    .replace('style.css', entry('style-'))
+    .replace('</head>', `${preloads.join('\n    ')}\n  </head>`)
 }

@@ -1,14 +1,16 @@
 import type { IncomingMessage } from 'node:http'
+import { isViaGateway } from '#api/via-gateway.ts'
 import { fail } from '#base/errors.ts'
 
 /** The origin under which the browser reaches the API. */
-function ownOrigin({ headers }: IncomingMessage, publicUrl: string | undefined): string {
-  const { host = '' } = headers
+export function ownOrigin(request: IncomingMessage, publicUrl: string | undefined): string {
+  const { host = '' } = request.headers
+  if (isViaGateway(request)) return `https://${host}`
   const known = publicUrl === undefined ? undefined : new URL(publicUrl)
   return known?.host === host ? known.origin : `http://${host}`
 }
 
-/** Whether the browser uses TLS: through a proxy that is known by its URL. */
+/** Whether the browser uses TLS: through the gateway, or a proxy that is known by its URL. */
 export const isSecure = (request: IncomingMessage, publicUrl: string | undefined): boolean =>
   ownOrigin(request, publicUrl).startsWith('https:')
 

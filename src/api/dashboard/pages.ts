@@ -1,7 +1,9 @@
 import { gzipSync } from 'node:zlib'
-import type { ApiAdmission } from '#api/api-admission.ts'
+import { sendRedirect } from '#api/answer.ts'
+import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
 import { bundleDashboard } from '#api/dashboard/bundle.ts'
 import type { HttpCall, HttpServer, RouteHandler } from '#api/http-server.ts'
+import { baseUrl, isViaGateway } from '#api/via-gateway.ts'
 import { fail } from '#base/errors.ts'
 
 interface WebFile {
@@ -30,6 +32,9 @@ const POLICY = [
 ].join('; ')
 
 const PAGE = 'index.html'
+
+/** Only where the gateway terminates TLS: a proxy in front of the API decides for itself. */
+const HSTS = 'max-age=31536000'
 
 /** The name of a file contains a hash of its content, so that it never changes. */
 const cacheControl = (name: string): string =>
@@ -75,16 +80,31 @@ async function dashboardFiles(): Promise<ReadonlyMap<string, WebFile>> {
   }
 }
 
-/** Sends the page that loads the dashboard; its script shows what the path names. */
-export const sendDashboard: RouteHandler = async httpCall => sendFile(httpCall, PAGE)
+/**
+ * Sends the page that loads the dashboard; its script shows what the path names. Where the gateway serves the API, too,
+ * the dashboard has a host of its own.
+ */
+export const dashboardPage =
+  ({ dashboardUrl, publicUrl }: PageOptions): RouteHandler =>
+  httpCall => {
+    const { request, response } = httpCall
+    if (dashboardUrl === undefined || !isViaGateway(request) || baseUrl(request, publicUrl) === dashboardUrl)
+      return sendFile(httpCall, PAGE)
+    response.setHeader('location', dashboardUrl + (request.url ?? '/'))
+    sendRedirect(httpCall)
+  }
+
+type PageOptions = Pick<ApiAdmissionOptions, 'dashboardUrl' | 'publicUrl'>
 
 async function sendFile(httpCall: HttpCall, name: string): Promise<void> {
   const file = (await dashboardFiles()).get(name)
+  if (isViaGateway(httpCall.request)) httpCall.response.setHeader('strict-transport-security', HSTS)
   send(httpCall, name, file ?? fail('no_such_path'))
 }
 
 /** Serves the dashboard's pages and files, to addresses that may use it. */
-export function addDashboardPages(server: HttpServer, admission: ApiAdmission): void {
+export function addDashboardPages(server: HttpServer, options: PageOptions, admission: ApiAdmission): void {
+  const sendDashboard = dashboardPage(options)
   const guarded =
     (route: RouteHandler): RouteHandler =>
     async httpCall => {

@@ -4,13 +4,15 @@ import type { Call } from '#api/call.ts'
 import { setSessionCookie } from '#api/dashboard/cookie.ts'
 import { invitationUrl, linkUrl, newLink } from '#api/dashboard/links.ts'
 import { OpenIdSignIn } from '#api/dashboard/openid.ts'
-import { requireOwnOrigin } from '#api/dashboard/origin.ts'
+import { ownOrigin, requireOwnOrigin } from '#api/dashboard/origin.ts'
+import { Passkeys } from '#api/dashboard/passkeys.ts'
 import type { Session } from '#api/dashboard/sessions.ts'
 import { SignIns, type BrowserClient } from '#api/dashboard/sign-ins.ts'
 import type { HttpCall, HttpServer } from '#api/http-server.ts'
 import { childRows, find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
 import { readJson } from '#api/request.ts'
+import { isViaGateway } from '#api/via-gateway.ts'
 import { fail } from '#base/errors.ts'
 import { timestamp } from '#base/ids.ts'
 import { dashboardCalls } from '#contract/dashboard.ts'
@@ -83,6 +85,7 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
       await signIns.changePassword({ current, password }, session, call)
       sendNothing(httpCall)
     },
+    ...passkeyRoutes(new Passkeys(options, signIns), { publicUrl, admission, signedIn }),
     async session(httpCall) {
       sendSession(httpCall, await browsers.identify(httpCall.request))
     },
@@ -100,6 +103,39 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
       sendSignedOut(httpCall, publicUrl)
     },
   }
+}
+
+interface PasskeyParts {
+  readonly publicUrl: string | undefined
+  readonly admission: ApiAdmission
+  readonly signedIn: (httpCall: HttpCall, signIn: StartSession) => Promise<void>
+}
+
+function passkeyRoutes(passkeys: Passkeys, { publicUrl, admission, signedIn }: PasskeyParts) {
+  const { browsers } = admission
+  const originOf = ({ request }: HttpCall): string => ownOrigin(request, publicUrl)
+  return {
+    async passkey_options(httpCall) {
+      const session = await browsers.identify(httpCall.request)
+      sendText(httpCall, 200, JSON.stringify(await passkeys.options(session, originOf(httpCall))))
+    },
+    async passkey_add(httpCall) {
+      const session = await browsers.identify(httpCall.request)
+      const given = await readJson(dashboardCalls.passkey_add.input, httpCall.request)
+      const call = admission.callFor(httpCall, session.principal)
+      const { id, name } = await passkeys.add(given, session, originOf(httpCall), call)
+      sendText(httpCall, 201, JSON.stringify({ id, name }))
+    },
+    async passkey_challenge(httpCall) {
+      requireOwnOrigin(httpCall.request, publicUrl, 'none')
+      sendText(httpCall, 200, JSON.stringify(passkeys.challenge(originOf(httpCall))))
+    },
+    passkey_login: httpCall =>
+      signedIn(httpCall, async client => {
+        const given = await readJson(dashboardCalls.passkey_login.input, httpCall.request)
+        return passkeys.signIn(given, originOf(httpCall), client)
+      }),
+  } satisfies Partial<Routes>
 }
 
 /** Starts a session, and resolves to its token. */
@@ -128,19 +164,21 @@ const NO_ONE: Call['principal'] = { id: '', role: 'member', subject: '', keyId: 
 
 async function sendLink(
   httpCall: HttpCall,
-  { store, now }: ApiAdmissionOptions,
+  { store, now, dashboardUrl }: ApiAdmissionOptions,
   admission: ApiAdmission,
 ): Promise<void> {
-  const { principal, base } = await admission.admit(httpCall)
+  const { principal, base: own } = await admission.admit(httpCall)
   const { id: user, keyId: apiKey, role } = principal
   if (role !== 'admin' || !hasPrefixOf(apiKeyKind, apiKey)) fail('link_not_user')
   const { token, expires } = await newLink({ store, now }, { purpose: 'sign_in', user, apiKey })
+  // Elsewhere, such as on loopback, the name of the gateway may not be reachable.
+  const base = isViaGateway(httpCall.request) ? (dashboardUrl ?? own) : own
   sendText(httpCall, 201, JSON.stringify({ url: linkUrl(base, token), expires_at: timestamp(expires) }))
 }
 
 async function sendInvitation(
   httpCall: HttpCall,
-  { store, now }: ApiAdmissionOptions,
+  { store, now, dashboardUrl, publicUrl }: ApiAdmissionOptions,
   admission: ApiAdmission,
 ): Promise<void> {
   const call = await admission.admit(httpCall)
@@ -149,7 +187,10 @@ async function sendInvitation(
   const { body } = await find({ kind: userKind, id, parent: null }, call)
   if (body['active'] !== true) fail('invitation_inactive', { field: 'user_id', id })
   const { token, expires } = await newLink({ store, now }, { purpose: 'invitation', user: id, apiKey: null })
-  const answer = { url: invitationUrl(call.base, token), expires_at: timestamp(expires) }
+  const answer = {
+    url: invitationUrl(dashboardUrl ?? publicUrl ?? call.base, token),
+    expires_at: timestamp(expires),
+  }
   sendText(httpCall, 201, JSON.stringify(answer))
 }
 

@@ -101,9 +101,17 @@ export class SignIns {
     )
   }
 
+  /** Starts a session for the owner of a passkey, whose use the writes record; of two such uses one succeeds. */
+  async withPasskey(owner: Row, writes: readonly Write[], client: BrowserClient): Promise<string> {
+    if (!bodyOf(owner).active) return fail('sign_in_rejected')
+    const token = await this.#start(owner, { ...client, method: 'passkey', apiKey: null }, writes)
+    return token === CONFLICT ? fail('conflict') : token
+  }
+
   /** Records a sign-in that was rejected elsewhere. */
-  rejected(method: NewSignIn['method'], reason: string, client: BrowserClient): Promise<void> {
-    return this.#rejected.record({ method, reason, client })
+  rejected(method: NewSignIn['method'], reason: string, client: BrowserClient, owner?: Row): Promise<void> {
+    const known = owner && { user: { id: owner.id, email: bodyOf(owner).email } }
+    return this.#rejected.record({ method, reason, client, ...known })
   }
 
   /** Changes the password of a signed-in user, and ends the other sessions of the user. */

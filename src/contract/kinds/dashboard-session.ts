@@ -14,7 +14,7 @@ export const dashboardSession = kind({
   verbs: ['get', 'list', 'delete'],
   fields: {
     owner_id: computed(line(), 'The user who signed in.'),
-    method: computed(oneOf('link', 'password', 'openid'), 'How the user signed in.'),
+    method: computed(oneOf('link', 'password', 'openid', 'passkey'), 'How the user signed in.'),
     api_key: shownRef('The API key that made the sign-in link. The session ends when this key is deleted.'),
     ip: computed(line(), 'Where the user signed in from.'),
     user_agent: computed(line(), 'The browser, as it names itself.'),

@@ -13,11 +13,16 @@ export interface Section {
 export interface NavPage {
   readonly title: string
   readonly path: readonly string[]
+  readonly isAdminOnly?: true
 }
 
 const arranged: readonly Section[] = [
   { title: 'Overview', collections: [], pages: [{ title: 'Overview', path: [] }] },
-  { title: 'Traffic', collections: ['requests'], pages: [{ title: 'Traffic', path: ['requests'] }] },
+  {
+    title: 'Traffic',
+    collections: ['requests', 'captures'],
+    pages: [{ title: 'Traffic', path: ['requests'] }],
+  },
   { title: 'Endpoints', collections: ['endpoints', 'tunnels'] },
   {
     title: 'Domains',
@@ -27,15 +32,17 @@ const arranged: readonly Section[] = [
       'agent_ingresses',
       'tls_certificates',
       'certificate_authorities',
+      'dns_zones',
     ],
   },
   {
     title: 'Agents',
-    collections: ['tunnel_sessions', 'credentials', 'ssh_credentials'],
+    collections: ['tunnel_sessions', 'nodes', 'credentials', 'ssh_credentials'],
     pages: [{ title: 'Connect an agent', path: ['connect'] }],
   },
   {
     title: 'Edges',
+    pages: [{ title: 'Which route matches?', path: ['explain'] }],
     collections: [
       'https_edges',
       'tls_edges',
@@ -67,9 +74,20 @@ const arranged: readonly Section[] = [
   },
   {
     title: 'People and keys',
-    collections: ['users', 'bot_users', 'service_users', 'api_keys', 'dashboard_sessions'],
+    pages: [{ title: 'People', path: ['people'], isAdminOnly: true }],
+    collections: ['users', 'bot_users', 'service_users', 'api_keys', 'dashboard_sessions', 'passkeys'],
+  },
+  {
+    title: 'Server',
+    collections: [],
+    pages: [
+      { title: 'Status', path: ['status'] },
+      { title: 'Usage', path: ['usage'] },
+    ],
   },
 ]
+
+const kindOf = (name: Collection): Kind => kinds[name]
 
 /** Children in the path of their parent are listed at its page. */
 const isChild = ({ parent }: Kind): boolean => parent !== undefined
@@ -83,13 +101,17 @@ export const sections: readonly Section[] = [
   ...(others.length > 0 ? [{ title: 'More', collections: others }] : []),
 ]
 
-/** The pages of a section, in order: the list of each collection that has no other page, and then its own. */
-export const pagesOf = ({ pages = [], collections }: Section): readonly NavPage[] => [
-  ...collections
-    .filter(name => !pages.some(({ path }) => path[0] === name))
-    .map(name => ({ title: titleOf(name), path: [name] })),
-  ...pages,
-]
+/** The pages of a section that the user may open, in order: the list of each collection, and then its own. */
+export function pagesOf({ pages = [], collections }: Section, isForAdmin: boolean): readonly NavPage[] {
+  const own = pages.filter(({ isAdminOnly }) => isForAdmin || !isAdminOnly)
+  const ownOf = (name: string): NavPage | undefined => own.find(({ path }) => path[0] === name)
+  return [
+    ...collections
+      .filter(name => isForAdmin || !kindOf(name).adminOnly)
+      .map(name => ownOf(name) ?? { title: titleOf(name), path: [name] }),
+    ...own.filter(({ path }) => !collections.some(name => name === path[0])),
+  ]
+}
 
 export const sectionOf = (path: readonly string[]): Section | undefined =>
   path.length === 0

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { responseError } from '#client/send.ts'
 import { CSRF_HEADER, dashboardCalls } from '#contract/dashboard.ts'
+import { takeSession } from '#ui/dashboard/first-session.ts'
 
 export interface DashboardUser {
   readonly id: string
@@ -34,7 +35,8 @@ export function sessionEnded(): void {
 export const csrfHeader = (): Record<string, string> =>
   session.value ? { [CSRF_HEADER]: session.value.csrf_token } : {}
 
-async function post(path: string, body: object): Promise<unknown> {
+/** Calls the API about the session itself. */
+export async function post(path: string, body: object): Promise<unknown> {
   const response = await fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...csrfHeader() },
@@ -47,16 +49,17 @@ async function post(path: string, body: object): Promise<unknown> {
 
 export type Credentials = { readonly token: string } | { readonly email: string; readonly password: string }
 
-export async function signIn(credentials: Credentials): Promise<void> {
-  session.value = (await post(dashboardCalls.login.path, credentials)) as BrowserSession
+export async function startSession(path: string, credentials: object): Promise<void> {
+  session.value = (await post(path, credentials)) as BrowserSession
   hasExpired.value = false
 }
 
+export const signIn = (credentials: Credentials): Promise<void> =>
+  startSession(dashboardCalls.login.path, credentials)
+
 /** Sets the password of an invited user. */
-export async function acceptInvitation(token: string, password: string): Promise<void> {
-  session.value = (await post('/dashboard/invitation', { token, password })) as BrowserSession
-  hasExpired.value = false
-}
+export const acceptInvitation = (token: string, password: string): Promise<void> =>
+  startSession(dashboardCalls.invitation.path, { token, password })
 
 /** Whether users of an OpenID provider can sign in. */
 export async function hasOpenId(): Promise<boolean> {
@@ -72,7 +75,7 @@ export async function signOut(where: 'here' | 'everywhere'): Promise<void> {
 
 /** Asks the server whose session the browser has. */
 export async function loadSession(): Promise<void> {
-  const response = await fetch(dashboardCalls.session.path, { headers: { accept: 'application/json' } })
+  const response = await takeSession()
   const text = await response.text()
   if (response.status === 401) session.value = null
   else if (response.ok) session.value = JSON.parse(text) as BrowserSession

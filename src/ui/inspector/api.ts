@@ -1,4 +1,4 @@
-import type { Detail, Summary } from '#ui/inspector/captured.ts'
+import type { Detail, Summary } from '#ui/captured.ts'
 import type { EditedRequest } from '#ui/inspector/edit-view.ts'
 
 export interface TunnelInfo {

@@ -1,7 +1,7 @@
 import { asText, fromBase64, hexDump } from '#ui/bytes.ts'
 import { element } from '#ui/element.ts'
 import { byteSize, formatted } from '#ui/format.ts'
-import { header, type CapturedBody, type Headers } from '#ui/inspector/captured.ts'
+import { header, type CapturedBody, type Headers } from '#ui/captured.ts'
 
 /** Beyond this a browser stalls during layout. */
 const MAX_SHOWN = 500_000

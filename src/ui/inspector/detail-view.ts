@@ -3,7 +3,7 @@ import { button, element } from '#ui/element.ts'
 import { duration } from '#ui/format.ts'
 import { bodyView, headersView, pre } from '#ui/inspector/body-view.ts'
 import type { RequestDiagnosis } from '#ui/inspector/api.ts'
-import { header, type CapturedBody, type Detail, type Headers } from '#ui/inspector/captured.ts'
+import { header, type CapturedBody, type Detail, type Headers } from '#ui/captured.ts'
 import { tabs, type Tab } from '#ui/tabs.ts'
 
 export interface DetailActions {

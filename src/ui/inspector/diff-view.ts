@@ -1,8 +1,7 @@
-import { asText, fromBase64, hexDump } from '#ui/bytes.ts'
-import { diffLines } from '#ui/diff.ts'
+import { diffLines, diffSigns } from '#ui/diff.ts'
 import { element } from '#ui/element.ts'
-import { formatted } from '#ui/format.ts'
-import { header, type Detail, type Summary } from '#ui/inspector/captured.ts'
+import { responseText } from '#ui/response-text.ts'
+import type { Detail, Summary } from '#ui/captured.ts'
 
 const MAX_CANDIDATES = 50
 
@@ -19,21 +18,6 @@ export function candidatesFor(detail: Detail, all: readonly Summary[]): Summary[
     .slice(0, MAX_CANDIDATES)
 }
 
-/** A response as text that can be compared line by line. */
-function responseText({ response, bodies }: Detail): string {
-  if (response === null || bodies.response === null) return 'no response'
-  const lines = Object.entries(response.headers).flatMap(([name, values]) =>
-    values.map(value => `${name}: ${value}`),
-  )
-  const bytes = fromBase64(bodies.response.base64)
-  const text = asText(bytes)
-  const body =
-    text === undefined ? hexDump(bytes) : formatted(text, header(response.headers, 'Content-Type')).text
-  return [response.status, ...lines.toSorted(), '', body].join('\n')
-}
-
-const signs = { same: ' ', removed: '-', added: '+' } as const
-
 /** The differences between two responses. */
 function diffView(before: Detail, after: Detail): HTMLElement {
   const lines = diffLines(responseText(before), responseText(after))
@@ -45,7 +29,7 @@ function diffView(before: Detail, after: Detail): HTMLElement {
     element(
       'pre',
       { class: 'diff', tabindex: 0 },
-      ...lines.map(({ kind, text }) => element('span', { class: kind }, `${signs[kind]} ${text}\n`)),
+      ...lines.map(({ kind, text }) => element('span', { class: kind }, `${diffSigns[kind]} ${text}\n`)),
     ),
   )
 }

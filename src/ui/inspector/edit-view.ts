@@ -1,6 +1,6 @@
 import { asText, fromBase64, toBase64 } from '#ui/bytes.ts'
 import { element } from '#ui/element.ts'
-import type { Detail } from '#ui/inspector/captured.ts'
+import type { Detail } from '#ui/captured.ts'
 
 export interface EditedRequest {
   readonly method: string

@@ -1,4 +1,4 @@
-import type { Summary } from '#ui/inspector/captured.ts'
+import type { Summary } from '#ui/captured.ts'
 
 type Test = (summary: Summary) => boolean
 

@@ -1,6 +1,6 @@
 import { element } from '#ui/element.ts'
 import { byteSize, duration } from '#ui/format.ts'
-import type { Summary } from '#ui/inspector/captured.ts'
+import type { Summary } from '#ui/captured.ts'
 
 /** More rows only slow the page down. */
 const MAX_ROWS = 500

@@ -8,13 +8,13 @@ import {
   loadTunnels,
   replay,
 } from '#ui/inspector/api.ts'
-import type { Detail, Summary } from '#ui/inspector/captured.ts'
-import { asCurl } from '#ui/inspector/curl.ts'
+import type { Detail, Summary } from '#ui/captured.ts'
+import { asCurl } from '#ui/curl.ts'
 import { detailView } from '#ui/inspector/detail-view.ts'
 import { candidatesFor, diffDialog } from '#ui/inspector/diff-view.ts'
 import { editDialog } from '#ui/inspector/edit-view.ts'
 import { filterOf } from '#ui/inspector/filter.ts'
-import { asHar } from '#ui/inspector/har.ts'
+import { asHar } from '#ui/har.ts'
 import { onKeys, type KeyBinding } from '#ui/inspector/keys.ts'
 import { ListView } from '#ui/inspector/list-view.ts'
 

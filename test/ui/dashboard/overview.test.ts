@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { signIn } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
+import { until } from '../../support/until.ts'
 import { Dashboard, launch } from './support.ts'
 
 let server: TestServer
@@ -48,6 +49,41 @@ suite('the overview', () => {
       .getByText('tunnel credential created')
       .waitFor()
     assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('keeps the card of the first tunnel until the page is left, and shows that the agent is connected', async () => {
+    await until(async () => (await server.api.get('/tunnel_sessions')).body.tunnel_sessions.length === 0)
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    const card = page.getByRole('region', { name: 'First tunnel' })
+    await card.getByLabel('Name of the machine').fill('first machine')
+    await card.getByRole('button', { name: 'Create its token' }).click()
+    const commands = await card.getByLabel('Commands').innerText()
+    const authtoken = /add-authtoken (\S+)/.exec(commands)?.[1] ?? ''
+    await using agent = await signIn(server, { authtoken })
+    assert.ok(agent)
+    await page.getByText('1 Agents connected').waitFor()
+    await card.getByText('Connected: show the endpoints').waitFor()
+    await card.getByText('Connected from 127.0.0.1').waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    await page.getByRole('link', { name: 'Traffic', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Traffic' }).waitFor()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByText('1 Agents connected').waitFor()
+    assert.equal(await card.count(), 0)
+  })
+
+  test('shows members nothing that only admins may open', async () => {
+    await using dashboard = await Dashboard.openAsMember(browser, server.api)
+    const { page } = dashboard
+    const navigation = page.getByRole('navigation', { name: 'Sections' })
+    await navigation.getByRole('link', { name: 'Events', exact: true }).click()
+    await navigation.getByRole('link', { name: 'Event deliveries' }).waitFor()
+    assert.equal(await navigation.getByRole('link', { name: 'Audit events' }).count(), 0)
+    await navigation.getByRole('link', { name: 'People and keys' }).click()
+    await navigation.getByRole('link', { name: 'API keys' }).waitFor()
+    assert.equal(await navigation.getByRole('link', { name: 'Users', exact: true }).count(), 0)
     assert.deepEqual(dashboard.errors, [])
   })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { secretText } from '../../support/secrets.ts'
 import type { Caller } from '../../support/server.ts'
 
 export const launch = (): Promise<Browser> =>
@@ -45,6 +46,21 @@ export class Dashboard implements AsyncDisposable {
     const dashboard = new Dashboard(await context.newPage(), api.url, context)
     await dashboard.page.goto(String(body.url))
     await dashboard.page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' })
+    return dashboard
+  }
+
+  /** Signs a new member in, by an invitation. */
+  static async openAsMember(browser: Browser, api: Caller): Promise<Dashboard> {
+    const user = await api.post('/users', { name: 'Member', email: 'member@example.com' })
+    const { body } = await api.post('/dashboard/invite', { user_id: user.body.id })
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+    const dashboard = new Dashboard(await context.newPage(), api.url, context)
+    const { page } = dashboard
+    await page.goto(String(body.url))
+    await page.getByLabel('New password').fill(secretText('password of a member'))
+    await page.getByRole('button', { name: 'Set password and sign in' }).click()
+    // Hashing takes long on a busy machine.
+    await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached', timeout: 120_000 })
     return dashboard
   }
 

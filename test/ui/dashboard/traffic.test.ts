@@ -127,15 +127,44 @@ suite('the traffic page', () => {
     assert.deepEqual(dashboard.errors, [])
   })
 
-  test('keeps few elements for many requests', async () => {
+  test('opens the request that was pressed, though others have moved it away', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/requests?filter=path:/press', 'Traffic')
+    await page.locator('main').getByText('Live', { exact: true }).waitFor()
+    await ask('/press/this')
+    const pressed = page.getByRole('option', { name: '/press/this' })
+    await pressed.hover()
+    await page.mouse.down()
+    await page.getByRole('option', { name: '/press/this', selected: true }).waitFor()
+    for (let at = 0; at < 5; at++) await ask(`/press/later/${at}`)
+    await page.locator('.row').nth(5).getByText('/press/this').waitFor()
+    await page.mouse.up()
+    await page.getByRole('heading', { level: 1, name: '/press/this' }).waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('keeps few elements for many requests, and reuses them', async () => {
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard
     await dashboard.visit('/requests?filter=path:/many', 'Traffic')
     await page.locator('main').getByText('Live', { exact: true }).waitFor()
-    for (let round = 0; round < 30; round++)
-      await Promise.all(Array.from({ length: 10 }, (_, at) => ask(`/many/${round * 10 + at}`)))
+    const send = async (count: number): Promise<void> => {
+      for (let sent = 0; sent < count; sent += 10)
+        await Promise.all(Array.from({ length: 10 }, (_, at) => ask(`/many/${sent + at}`)))
+    }
     const height = () => page.locator('.spacer').evaluate(element => element.clientHeight)
+    await send(100)
+    await until(height, { what: 'rows for 100 requests', fits: found => found === 100 * 28 })
+    const count = await page.locator('.row').count()
+    assert.ok(count < 80)
+    await page.evaluate(`document.querySelectorAll('.row').forEach(row => (row.wasThere = true))`)
+    await send(200)
     await until(height, { what: 'rows for 300 requests', fits: found => found === 300 * 28 })
-    assert.ok((await page.locator('.row').count()) < 80)
+    assert.equal(
+      await page.evaluate(`[...document.querySelectorAll('.row')].filter(row => row.wasThere).length`),
+      count,
+    )
+    assert.equal(await page.locator('.row').count(), count)
   })
 })

@@ -1,38 +1,19 @@
-import type { JSX } from 'preact'
-import type { Kind } from '#contract/kind.ts'
-import type { Collection } from '#contract/kinds/index.ts'
+import type { ComponentChildren, JSX } from 'preact'
+import type { Action, Kind } from '#contract/kind.ts'
 import { titleOf } from '#contract/names.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
+import { addressOf, useResource, type ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
+import { lazy } from '#ui/dashboard/shell/lazy.tsx'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
 import { Children } from '#ui/dashboard/kinds/children.tsx'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
 import { shownOnce } from '#ui/dashboard/kinds/just-created.ts'
 import { isRef, kindOf, nameOf, resourceHref, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { Fields } from '#ui/dashboard/kinds/value.tsx'
-import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { go, href } from '#ui/dashboard/router.ts'
 import { PageHead, Shown, Snippet, toast } from '#ui/dashboard/shell/parts.tsx'
 
-const LIVE_MS = 3000
-
-export interface ResourcePlace {
-  readonly collection: Collection
-  readonly id: string
-  readonly parent: string | undefined
-}
-
-/** The arguments that name a resource in its path. */
-export const addressOf = ({ id, parent }: ResourcePlace): string[] =>
-  parent === undefined ? [id] : [parent, id]
-
-export function useResource(at: ResourcePlace) {
-  const kind = kindOf(at.collection)
-  return useLoaded(
-    `${at.collection} ${at.parent ?? ''} ${at.id}`,
-    async () => (await call(at.collection, 'get', ...addressOf(at))) as Resource,
-    { on: ({ id }) => id === at.id, ...(kind.live && { everyMs: LIVE_MS }) },
-  )
-}
+const ActionForms = lazy(async () => (await import('#ui/dashboard/kinds/action-form.tsx')).ActionForms)
 
 /** The page of one resource of any kind. */
 export function DetailPage(at: ResourcePlace): JSX.Element {
@@ -50,30 +31,42 @@ function Detail(props: { at: ResourcePlace; resource: Resource; reload: () => vo
       <ResourceHead at={at} resource={resource} reload={reload} />
       <ShownOnce resource={resource} id={at.id} />
       <ResourceFields kind={kind} resource={resource} />
+      {Object.values(kind.actions).some(({ input }) => input) && <ActionForms at={at} />}
       <Children kind={kind} id={at.id} />
     </>
   )
 }
 
+/** Actions that need input or show a result have their own places. */
+const isPlain = ([, { input, output }]: [string, Action]): boolean => !input && !output
+
 /** The name of a resource with what can be done with it. */
-function ResourceHead(props: { at: ResourcePlace; resource: Resource; reload: () => void }): JSX.Element {
+export function ResourceHead(props: {
+  at: ResourcePlace
+  resource: Resource
+  reload: () => void
+  children?: ComponentChildren
+}): JSX.Element {
   const { at, resource, reload } = props
   const kind = kindOf(at.collection)
   const operation = operationOf(at.collection, 'get')
   return (
     <PageHead title={nameOf(kind, resource)} sub={`${titleOf(kind.name)} ${at.id}`}>
-      {Object.entries(kind.actions).map(([name, action]) => (
-        <Confirmed
-          key={name}
-          label={titleOf(name)}
-          question={action.doc}
-          act={async () => {
-            await call(at.collection, name, ...addressOf(at))
-            toast(`${titleOf(name)}: done`)
-            reload()
-          }}
-        />
-      ))}
+      {props.children}
+      {Object.entries(kind.actions)
+        .filter(isPlain)
+        .map(([name, action]) => (
+          <Confirmed
+            key={name}
+            label={titleOf(name)}
+            question={action.doc}
+            act={async () => {
+              await call(at.collection, name, ...addressOf(at))
+              toast(`${titleOf(name)}: done`)
+              reload()
+            }}
+          />
+        ))}
       {operation && <CopyAsCall operation={operation} params={addressOf(at)} />}
       {kind.verbs.includes('update') && (
         <a class="button" href={resourceHref(at.collection, at.id, at.parent, ['edit'])}>
@@ -127,7 +120,7 @@ function ShownOnce({ resource, id }: { resource: Resource; id: string }): JSX.El
 const HIDDEN = new Set(['uri'])
 
 /** All fields, and each module that is set as a card. */
-function ResourceFields({ kind, resource }: { kind: Kind; resource: Resource }): JSX.Element {
+export function ResourceFields({ kind, resource }: { kind: Kind; resource: Resource }): JSX.Element {
   const isModule = (name: string): boolean => Object.hasOwn(kind.modules, name)
   // Parts that have a table of their own below.
   const isChild = (value: unknown): boolean =>

@@ -6,7 +6,7 @@ import { titleOf } from '#contract/names.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
 import { FormError, Group } from '#ui/dashboard/kinds/controls.tsx'
-import { addressOf, useResource, type ResourcePlace } from '#ui/dashboard/kinds/detail-page.tsx'
+import { addressOf, useResource, type ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
 import {
   asWritten,
   changedBody,
@@ -96,12 +96,14 @@ interface FormCall {
   readonly body: FormValues
 }
 
-function Form(props: {
+/** A form of the contract; `cancel` goes back unless it is given. */
+export function Form(props: {
   fields: ReturnType<typeof formFields>
   start: FormValues
   submit: string
   save: (draft: FormValues) => Promise<void>
   asCall: (draft: FormValues) => FormCall
+  cancel?: () => void
 }): JSX.Element {
   const [draft, setDraft] = useState(props.start)
   const [error, setError] = useState<Error>()
@@ -142,7 +144,7 @@ function Form(props: {
         <button type="submit" class="primary" disabled={isBusy}>
           {props.submit}
         </button>
-        <button type="button" onClick={() => history.back()}>
+        <button type="button" onClick={props.cancel ?? (() => history.back())}>
           Cancel
         </button>
         {operation && <CopyAsCall operation={operation} params={params} body={body} />}

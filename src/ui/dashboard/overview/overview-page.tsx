@@ -6,13 +6,15 @@ import { api } from '#ui/dashboard/api.ts'
 import { follow } from '#ui/dashboard/live.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { Attention, RecentChanges } from '#ui/dashboard/overview/attention.tsx'
-import { TrafficChart } from '#ui/dashboard/overview/chart.tsx'
 import { RequestCounter, type Figures } from '#ui/dashboard/overview/figures.ts'
 import { href } from '#ui/dashboard/router.ts'
+import { lazy } from '#ui/dashboard/shell/lazy.tsx'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 const LIVE_MS = 3000
+
+const LineChart = lazy(async () => (await import('#ui/dashboard/shell/line-chart.tsx')).LineChart)
 
 async function loadCounts() {
   const [endpoints, agents, domains] = await Promise.all([
@@ -63,12 +65,7 @@ export function OverviewPage(): JSX.Element {
                 </li>
               ))}
             </ul>
-            {isEmpty && (
-              <section class="card" aria-label="First tunnel">
-                <h2>Open your first tunnel</h2>
-                <ConnectAgent />
-              </section>
-            )}
+            <FirstTunnel isEmpty={isEmpty} />
           </>
         )}
       </Shown>
@@ -76,6 +73,23 @@ export function OverviewPage(): JSX.Element {
       <LiveTrafficCard />
       <RecentChanges />
     </>
+  )
+}
+
+/** Leads to the first tunnel. It stays until the page is left, so that the one who follows it sees the result. */
+function FirstTunnel({ isEmpty }: { isEmpty: boolean }): JSX.Element | null {
+  const [isShown] = useState(isEmpty)
+  if (!isShown) return null
+  return (
+    <section class="card" aria-label="First tunnel">
+      <h2>Open your first tunnel</h2>
+      {!isEmpty && (
+        <p class="dot on" role="status">
+          Connected: <a href={href(['endpoints'])}>show the endpoints</a>
+        </p>
+      )}
+      <ConnectAgent />
+    </section>
   )
 }
 
@@ -122,7 +136,14 @@ function LiveTrafficCard(): JSX.Element {
           </div>
         ))}
       </dl>
-      <TrafficChart figures={figures} />
+      <LineChart
+        label="Requests and errors per second"
+        times={figures.times}
+        lines={[
+          { label: 'requests', colour: '--accent', values: figures.requests },
+          { label: 'errors', colour: '--bad', values: figures.errors },
+        ]}
+      />
     </section>
   )
 }

@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { CaptureMark } from '#ui/dashboard/capture/capture-state.tsx'
 import { isReachable } from '#ui/dashboard/api.ts'
+import { hasLinkToken } from '#ui/dashboard/first-session.ts'
 import { loadSession, session } from '#ui/dashboard/session.ts'
 import { place } from '#ui/dashboard/router.ts'
 import { Invitation } from '#ui/dashboard/shell/invitation.tsx'
@@ -8,7 +10,6 @@ import { Navigation } from '#ui/dashboard/shell/navigation.tsx'
 import { Page } from '#ui/dashboard/shell/page.tsx'
 import { ErrorBox, Toasts } from '#ui/dashboard/shell/parts.tsx'
 import { SearchButton } from '#ui/dashboard/shell/search.tsx'
-import { hasLinkToken } from '#ui/dashboard/shell/link-token.ts'
 import { SignIn } from '#ui/dashboard/shell/sign-in.tsx'
 import { UserMenu } from '#ui/dashboard/shell/user-menu.tsx'
 
@@ -46,6 +47,7 @@ export function App(): JSX.Element {
         <a href="/" class="brand">
           Adit
         </a>
+        <CaptureMark />
         <SearchButton />
         <UserMenu />
       </header>

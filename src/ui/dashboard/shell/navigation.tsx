@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { isLive } from '#ui/dashboard/live.ts'
 import { place } from '#ui/dashboard/router.ts'
+import { isAdmin } from '#ui/dashboard/session.ts'
 import { hrefOf, pagesOf, sectionOf, sections, type Section } from '#ui/dashboard/sections.ts'
 
 /** The sections, and the pages of the one that is shown. */
@@ -26,13 +27,14 @@ export function Navigation(): JSX.Element {
   )
 }
 
-function Entry(props: { section: Section; isOpen: boolean; page: string | undefined }): JSX.Element {
+function Entry(props: { section: Section; isOpen: boolean; page: string | undefined }): JSX.Element | null {
   const { section, isOpen, page } = props
-  const pages = pagesOf(section)
+  const pages = pagesOf(section, isAdmin.value)
   const [first] = pages
+  if (!first) return null
   return (
     <li class={isOpen ? 'open' : ''}>
-      <a href={first ? hrefOf(first) : '/'} aria-current={isOpen ? 'true' : undefined}>
+      <a href={hrefOf(first)} aria-current={isOpen ? 'true' : undefined}>
         {section.title}
       </a>
       {isOpen && pages.length > 1 && (

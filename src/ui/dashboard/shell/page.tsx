@@ -1,15 +1,41 @@
-import type { JSX } from 'preact'
+import type { ComponentType, JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { ConnectPage } from '#ui/dashboard/agents/connect.tsx'
-import { DetailPage } from '#ui/dashboard/kinds/detail-page.tsx'
-import { CreatePage, EditPage } from '#ui/dashboard/kinds/form-page.tsx'
-import { ListPage } from '#ui/dashboard/kinds/list-page.tsx'
 import { isCollection } from '#ui/dashboard/kinds/resource.ts'
 import { OverviewPage } from '#ui/dashboard/overview/overview-page.tsx'
 import { go, place } from '#ui/dashboard/router.ts'
-import { RequestPage } from '#ui/dashboard/traffic/request-page.tsx'
-import { TrafficPage } from '#ui/dashboard/traffic/traffic-page.tsx'
+import { lazy } from '#ui/dashboard/shell/lazy.tsx'
 import { PageHead } from '#ui/dashboard/shell/parts.tsx'
+
+const TrafficPage = lazy(async () => (await import('#ui/dashboard/traffic/traffic-page.tsx')).TrafficPage)
+const RequestPage = lazy(async () => (await import('#ui/dashboard/traffic/request-page.tsx')).RequestPage)
+const ListPage = lazy(async () => (await import('#ui/dashboard/kinds/list-page.tsx')).ListPage)
+const DetailPage = lazy(async () => (await import('#ui/dashboard/kinds/detail-page.tsx')).DetailPage)
+const CreatePage = lazy(async () => (await import('#ui/dashboard/kinds/form-page.tsx')).CreatePage)
+const EdgePage = lazy(async () => (await import('#ui/dashboard/edges/edge-page.tsx')).EdgePage)
+const ExplainPage = lazy(async () => (await import('#ui/dashboard/edges/explain.tsx')).ExplainPage)
+const DomainPage = lazy(async () => (await import('#ui/dashboard/domains/domain-page.tsx')).DomainPage)
+const EndpointPage = lazy(
+  async () => (await import('#ui/dashboard/endpoints/endpoint-page.tsx')).EndpointPage,
+)
+const ProtectPage = lazy(async () => (await import('#ui/dashboard/access/protect-page.tsx')).ProtectPage)
+const PeoplePage = lazy(async () => (await import('#ui/dashboard/access/people-page.tsx')).PeoplePage)
+const UsagePage = lazy(async () => (await import('#ui/dashboard/server/usage-page.tsx')).UsagePage)
+const StatusPage = lazy(async () => (await import('#ui/dashboard/server/status-page.tsx')).StatusPage)
+const DeliveriesPage = lazy(
+  async () => (await import('#ui/dashboard/events/deliveries-page.tsx')).DeliveriesPage,
+)
+const EditPage = lazy(async () => (await import('#ui/dashboard/kinds/form-page.tsx')).EditPage)
+
+/** Pages that are not of a resource. */
+const single: Readonly<Record<string, ComponentType>> = {
+  connect: ConnectPage,
+  explain: ExplainPage,
+  people: PeoplePage,
+  protect: ProtectPage,
+  status: StatusPage,
+  usage: UsagePage,
+}
 
 /** The page that the path names. */
 export function Page(): JSX.Element {
@@ -17,16 +43,22 @@ export function Page(): JSX.Element {
   const [first = '', second, third] = path
   if (first === 'login') return <Redirect to="/" />
   if (path.length === 0) return <OverviewPage />
-  if (first === 'connect') return <ConnectPage />
+  const Single = single[first]
+  if (Single) return <Single />
   if (!isCollection(first)) return <NotFound />
   if (first === 'requests')
     return second === undefined ? <TrafficPage /> : <RequestPage key={second} id={second} />
+  if (first === 'event_deliveries' && second === undefined) return <DeliveriesPage />
   if (second === undefined) return <ListPage key={first} collection={first} />
   if (second === 'new') return <CreatePage key={`${first} ${query}`} collection={first} />
   const at = { collection: first, id: second, parent: query.get('parent') ?? undefined }
   const key = `${first} ${second}`
   if (third === 'edit') return <EditPage key={key} {...at} />
-  return third === undefined ? <DetailPage key={key} {...at} /> : <NotFound />
+  if (third !== undefined) return <NotFound />
+  if (first === 'endpoints') return <EndpointPage key={key} id={second} />
+  if (first === 'https_edges') return <EdgePage key={key} id={second} />
+  if (first === 'reserved_domains') return <DomainPage key={key} id={second} />
+  return <DetailPage key={key} {...at} />
 }
 
 function Redirect({ to }: { to: string }): null {

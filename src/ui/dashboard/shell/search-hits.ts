@@ -3,6 +3,7 @@ import { kinds } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { href } from '#ui/dashboard/router.ts'
+import { isAdmin } from '#ui/dashboard/session.ts'
 import { hrefOf, pagesOf, sections } from '#ui/dashboard/sections.ts'
 
 export interface Hit {
@@ -18,7 +19,11 @@ export const quoted = (text: string): string => JSON.stringify(text)
 export function pageHits(text: string): Hit[] {
   const words = text.toLowerCase().split(/\s+/)
   const pages = sections.flatMap(section =>
-    pagesOf(section).map(page => ({ title: page.title, what: section.title, href: hrefOf(page) })),
+    pagesOf(section, isAdmin.value).map(page => ({
+      title: page.title,
+      what: section.title,
+      href: hrefOf(page),
+    })),
   )
   const ids = Object.entries(kinds).flatMap(([collection, kind]): Hit[] =>
     hasPrefixOf(kind, text) && !kind.parent

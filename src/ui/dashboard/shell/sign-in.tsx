@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
+import { hasPasskeys, signInWithPasskey } from '#ui/dashboard/passkeys.ts'
 import { go, place } from '#ui/dashboard/router.ts'
 import { hasExpired, hasOpenId, signIn, type Credentials } from '#ui/dashboard/session.ts'
 import { takeToken } from '#ui/dashboard/shell/link-token.ts'
@@ -9,11 +10,11 @@ export function SignIn(): JSX.Element {
   const [error, setError] = useState<Error>()
   const [isBusy, setIsBusy] = useState(false)
   const [isOpenId, setIsOpenId] = useState(false)
-  const attempt = async (credentials: Credentials): Promise<void> => {
+  const attempt = async (start: () => Promise<void>): Promise<void> => {
     setIsBusy(true)
     setError(undefined)
     try {
-      await signIn(credentials)
+      await start()
       if (place.value.path[0] === 'login') go('/', 'replace')
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
@@ -23,7 +24,7 @@ export function SignIn(): JSX.Element {
   useEffect(() => {
     document.title = 'Sign in · Adit'
     const token = takeToken()
-    if (token !== undefined) void attempt({ token })
+    if (token !== undefined) void attempt(() => signIn({ token }))
     // Without a response there is only one way less to sign in.
     hasOpenId().then(setIsOpenId, () => undefined)
   }, [])
@@ -33,7 +34,12 @@ export function SignIn(): JSX.Element {
         <span class="brand">Adit</span>
       </h1>
       {hasExpired.value && <p role="status">Your session has ended. Sign in to continue on this page.</p>}
-      <PasswordForm isBusy={isBusy} attempt={attempt} />
+      <PasswordForm isBusy={isBusy} attempt={credentials => attempt(() => signIn(credentials))} />
+      {hasPasskeys() && (
+        <button type="button" disabled={isBusy} onClick={() => attempt(signInWithPasskey)}>
+          Sign in with a passkey
+        </button>
+      )}
       {isOpenId && (
         // The target makes the browser load it, since it is not a page of the dashboard.
         <a href="/dashboard/oidc" target="_self">

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { addPasskey, hasPasskeys } from '#ui/dashboard/passkeys.ts'
 import { signOut, user } from '#ui/dashboard/session.ts'
 import { toast } from '#ui/dashboard/shell/parts.tsx'
 
@@ -35,7 +36,18 @@ async function leave(where: 'here' | 'everywhere'): Promise<void> {
   }
 }
 
-/** Theme and sign-out. */
+/** Named after the system of the device; the list of passkeys shows when each was used. */
+async function newPasskey(): Promise<void> {
+  try {
+    const [, system = 'this device'] = /\(([^;)]+)/.exec(navigator.userAgent) ?? []
+    await addPasskey(`Passkey on ${system}`.slice(0, 100))
+    toast('The passkey is added. You can sign in with it.')
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Theme, passkeys and sign-out. */
 export function UserMenu(): JSX.Element {
   const { name = '', email = '', role = '' } = user.value ?? {}
   return (
@@ -55,6 +67,11 @@ export function UserMenu(): JSX.Element {
             ))}
           </select>
         </label>
+        {hasPasskeys() && (
+          <button type="button" onClick={newPasskey}>
+            Add a passkey
+          </button>
+        )}
         <button type="button" onClick={() => leave('here')}>
           Sign out
         </button>

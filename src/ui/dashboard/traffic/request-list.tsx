@@ -1,11 +1,43 @@
 import { memo } from 'preact/compat'
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { milliseconds, reasonOf, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 
 const ROW_HEIGHT = 28
 /** Rows above and below the visible ones, so that scrolling shows no gap. */
 const MARGIN_ROWS = 8
+
+interface Press {
+  readonly id: string
+  readonly y: number
+}
+
+const rowIdOf = (target: EventTarget | null): string | undefined =>
+  target instanceof Element ? target.closest('.row')?.id : undefined
+
+/** Opens the request that was pressed, even if another one is below the pointer when it is released. */
+function usePress(props: { choose: (id: string) => void; open: (id: string) => void }): {
+  onPointerDown: (event: PointerEvent) => void
+  onClick: (event: MouseEvent) => void
+} {
+  const pressed = useRef<Press>(undefined)
+  return {
+    onPointerDown({ target, clientY: y }) {
+      const id = rowIdOf(target)
+      pressed.current = id === undefined ? undefined : { id, y }
+      if (id !== undefined) props.choose(id)
+    },
+    onClick({ target, clientY, detail }) {
+      const press = pressed.current
+      pressed.current = undefined
+      // Assistive technology clicks without a pointer.
+      if (detail === 0) {
+        const id = rowIdOf(target)
+        if (id !== undefined) props.open(id)
+      } else if (press && Math.abs(clientY - press.y) < ROW_HEIGHT) props.open(press.id)
+    },
+  }
+}
 
 /** A list of which only the visible rows are elements. */
 export function RequestList(props: {
@@ -19,16 +51,20 @@ export function RequestList(props: {
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(600)
   const newest = useRef<string | undefined>(undefined)
+  const press = usePress(props)
   useEffect(() => {
     const measure = (): void => setHeight(box.current?.clientHeight ?? 600)
     measure()
     addEventListener('resize', measure)
     return () => removeEventListener('resize', measure)
   }, [])
-  useEffect(() => {
+  useLayoutEffect(() => {
     // New rows are above: without this, they would move the ones that are being read.
     const added = rows.findIndex(({ id }) => id === newest.current)
-    if (box.current && added > 0 && box.current.scrollTop > 0) box.current.scrollTop += added * ROW_HEIGHT
+    if (box.current && added > 0 && box.current.scrollTop > 0) {
+      box.current.scrollTop += added * ROW_HEIGHT
+      setTop(box.current.scrollTop)
+    }
     newest.current = rows[0]?.id
   }, [rows])
   useEffect(() => {
@@ -50,16 +86,16 @@ export function RequestList(props: {
       tabIndex={0}
       aria-activedescendant={chosen}
       onScroll={event => setTop(event.currentTarget.scrollTop)}
+      {...press}
     >
       <div class="spacer" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
         {rows.slice(first, last).map((request, index) => (
+          // By place, not by request: with fast traffic every request is new, and the elements remain.
           <Row
-            key={request.id}
+            key={index}
             request={request}
             top={(first + index) * ROW_HEIGHT}
             isChosen={request.id === chosen}
-            choose={props.choose}
-            open={props.open}
           />
         ))}
       </div>
@@ -71,8 +107,6 @@ const Row = memo(function RequestRow(props: {
   request: EndedRequest
   top: number
   isChosen: boolean
-  choose: (id: string) => void
-  open: (id: string) => void
 }): JSX.Element {
   const { request } = props
   return (
@@ -82,8 +116,6 @@ const Row = memo(function RequestRow(props: {
       role="option"
       aria-selected={props.isChosen}
       style={{ transform: `translateY(${props.top}px)` }}
-      onClick={() => props.open(request.id)}
-      onMouseDown={() => props.choose(request.id)}
     >
       <span class="time">{new Date(request.started_at).toTimeString().slice(0, 8)}</span>
       <span class={`status s${Math.floor(request.status / 100)}`}>{request.status}</span>

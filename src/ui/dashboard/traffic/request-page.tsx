@@ -1,12 +1,14 @@
 import type { JSX } from 'preact'
+import { titleOf } from '#contract/names.ts'
 import { api, operationOf } from '#ui/dashboard/api.ts'
+import { CaptureCard } from '#ui/dashboard/capture/capture-card.tsx'
 import { byteSize } from '#ui/format.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
 import { IdLink } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { PageHead, Shown, Time } from '#ui/dashboard/shell/parts.tsx'
-import { milliseconds, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import { milliseconds, shortTime, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 import { adviceFor, stepsOf, summaryOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
 
 /** The catalogue's text of an error code. It is loaded here only, since few pages need it. */
@@ -42,6 +44,7 @@ export function RequestPage({ id }: { id: string }): JSX.Element {
           </PageHead>
           <Path steps={stepsOf(request)} />
           <Explanation request={request} error={error} />
+          <CaptureCard request={request} />
           <Timing request={request} />
           <Facts request={request} />
         </>
@@ -104,25 +107,48 @@ function Explanation({ request, error }: { request: EndedRequest; error: string 
   )
 }
 
-function Timing({ request }: { request: EndedRequest }): JSX.Element {
-  const total = totalMs(request)
-  const parts = [
+interface TimePart {
+  readonly name: string
+  readonly ms: number | null
+  /** Whether it is within the part before it. */
+  readonly isInner?: boolean
+}
+
+/** The handshake is of the connection, and no part of the total. */
+function timeParts(request: EndedRequest): TimePart[] {
+  const { tls_ms: tls, dial_ms: dial } = request
+  return [
+    ...(tls === null ? [] : [{ name: 'TLS handshake', ms: tls }]),
     { name: 'Modules', ms: request.modules_ms },
+    ...request.modules.flatMap(({ name, microseconds }) =>
+      microseconds === null ? [] : [{ name: titleOf(name), ms: microseconds / 1000, isInner: true }],
+    ),
     { name: 'Backend', ms: request.backend_ms },
+    ...(dial === null ? [] : [{ name: 'Connecting', ms: dial, isInner: true }]),
     { name: 'Body', ms: request.content_ms },
   ]
+}
+
+function Timing({ request }: { request: EndedRequest }): JSX.Element {
+  const total = totalMs(request)
+  const longest = Math.max(total, request.tls_ms ?? 0)
   return (
     <section class="card" aria-label="Time">
       <h2>Time: {milliseconds(total)}</h2>
-      {parts.map(({ name, ms }) => (
-        <div key={name} class="timing">
+      {timeParts(request).map(({ name, ms, isInner = false }, at) => (
+        <div key={at} class={isInner ? 'timing inner' : 'timing'}>
           <span>{name}</span>
           <span class="bar-box">
-            <span class="bar-part" style={{ width: `${total === 0 ? 0 : ((ms ?? 0) / total) * 100}%` }} />
+            <span class="bar-part" style={{ width: `${longest === 0 ? 0 : ((ms ?? 0) / longest) * 100}%` }} />
           </span>
-          <span>{ms === null ? '–' : milliseconds(ms)}</span>
+          <span>{ms === null ? '–' : shortTime(ms * 1000)}</span>
         </div>
       ))}
+      {request.tls_ms !== null && (
+        <p class="hint">
+          The TLS handshake is that of the connection, which other requests may share. It is not in the sum.
+        </p>
+      )}
     </section>
   )
 }
@@ -147,6 +173,14 @@ function Facts({ request }: { request: EndedRequest }): JSX.Element {
             <dd>{id === null ? <span class="dim">–</span> : <IdLink id={id} />}</dd>
           </div>
         ))}
+        {request.replay_of !== null && (
+          <div>
+            <dt>Replay of</dt>
+            <dd>
+              <a href={href(['requests', request.replay_of])}>{request.replay_of}</a>
+            </dd>
+          </div>
+        )}
         <div>
           <dt>Bodies</dt>
           <dd>

@@ -6,6 +6,10 @@ export type EndedRequest = View<typeof request.shape>
 export const milliseconds = (ms: number): string =>
   ms < 10 ? `${ms.toFixed(1)} ms` : ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
 
+/** A time that is often far below a millisecond. */
+export const shortTime = (microseconds: number): string =>
+  microseconds < 1000 ? `${Math.round(microseconds)} µs` : milliseconds(microseconds / 1000)
+
 export const totalMs = ({
   modules_ms: modules,
   backend_ms: backend,

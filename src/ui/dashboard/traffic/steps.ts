@@ -3,7 +3,7 @@ import { kinds } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { href } from '#ui/dashboard/router.ts'
-import { answeringModule, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import { answeringModule, shortTime, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 
 /** One station of a request. */
 export interface PathStep {
@@ -66,9 +66,9 @@ export function stepsOf(request: EndedRequest): PathStep[] {
     ...(request.route_id === null
       ? []
       : [{ name: 'Route', detail: request.route_id, ...(route !== undefined && { href: route }) }]),
-    ...request.modules.map(({ name, verdict }) => ({
+    ...request.modules.map(({ name, microseconds }) => ({
       name: titleOf(name),
-      detail: verdict === 'answered' ? 'responded' : verdict.replace('_', ' '),
+      detail: microseconds === null ? '' : shortTime(microseconds),
     })),
     ...serving(request),
   ]

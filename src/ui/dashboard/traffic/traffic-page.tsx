@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { ReplayFailed } from '#ui/dashboard/capture/replay-failed.tsx'
 import { go, href, place } from '#ui/dashboard/router.ts'
 import { ErrorBox, PageHead } from '#ui/dashboard/shell/parts.tsx'
 import { completions, parseFilter } from '#ui/dashboard/traffic/filter.ts'
@@ -30,18 +31,23 @@ export function TrafficPage(): JSX.Element {
     ArrowUp: () => setChosen(neighbour(rows, chosen, -1)),
     Enter: () => chosen !== undefined && open(chosen),
     '/': () => input.current?.focus(),
+    r: () => chosen !== undefined && go(href(['requests', chosen], { replay: '' })),
     p: () => setIsPaused(!isPaused),
     x: traffic.clear,
   })
   return (
     <>
-      <PageHead title="Traffic" sub="Keys: j and k choose, Enter opens, / filters, p pauses, x clears.">
+      <PageHead
+        title="Traffic"
+        sub="Keys: j and k choose, Enter opens, / filters, r replays, p pauses, x clears."
+      >
         <span class={`dot ${traffic.isOpen ? 'on' : ''}`} role="status">
           {isPaused ? `Paused, ${traffic.waiting} new` : traffic.isOpen ? 'Live' : 'Connecting …'}
         </span>
         <button type="button" aria-pressed={isPaused} onClick={() => setIsPaused(!isPaused)}>
           {isPaused ? 'Continue' : 'Pause'}
         </button>
+        <ReplayFailed rows={rows} />
         <button type="button" onClick={traffic.clear}>
           Clear
         </button>

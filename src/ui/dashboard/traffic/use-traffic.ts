@@ -6,8 +6,8 @@ import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 
 /** Older ones are dropped. */
 const MAX_ROWS = 1000
-/** Rows are shown at most ten times a second: more is not seen, and takes time from the browser. */
-const SHOW_MS = 100
+/** Rows are shown at most four times a second: more is not read, and takes time from the browser. */
+const SHOW_MS = 250
 const FIRST_PAGE = 100
 
 export interface LiveTraffic {

@@ -31,6 +31,8 @@ export interface Detail {
   readonly first_byte: number | null
   readonly complete: boolean
   readonly replay_of?: string
+  /** The public URL, where it is known; otherwise it follows from the headers. */
+  readonly url?: string
   readonly request: {
     readonly method: string
     readonly proto: string

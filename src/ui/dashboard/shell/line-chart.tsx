@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import UPlot from 'uplot'
-import type { Figures } from '#ui/dashboard/overview/figures.ts'
 
 const HEIGHT = 150
 
@@ -22,8 +21,21 @@ const series = (label: string, name: string) => {
   return { label, stroke, width: 1.5, points: { show: false } }
 }
 
-/** Requests and errors per second. */
-export function TrafficChart({ figures }: { figures: Figures }): JSX.Element {
+interface ChartLine {
+  readonly label: string
+  /** A colour of the style sheet, such as --accent. */
+  readonly colour: string
+  readonly values: readonly number[]
+}
+
+/** Lines over time. Their number, labels and colours stay the same while it is shown. */
+export function LineChart(props: {
+  label: string
+  /** Unix times. */
+  times: readonly number[]
+  lines: readonly ChartLine[]
+}): JSX.Element {
+  const { times, lines } = props
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot>(undefined)
   useEffect(() => {
@@ -38,9 +50,9 @@ export function TrafficChart({ figures }: { figures: Figures }): JSX.Element {
         cursor: { show: false },
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
         axes: [axis, { ...axis, size: 40 }],
-        series: [{}, series('requests', '--accent'), series('errors', '--bad')],
+        series: [{}, ...lines.map(line => series(line.label, line.colour))],
       },
-      [[], [], []],
+      [[], ...lines.map(() => [])],
       parent,
     )
     plot.current = made
@@ -52,7 +64,7 @@ export function TrafficChart({ figures }: { figures: Figures }): JSX.Element {
     }
   }, [])
   useEffect(() => {
-    plot.current?.setData([[...figures.times], [...figures.requests], [...figures.errors]])
-  }, [figures])
-  return <div ref={box} class="chart" role="img" aria-label="Requests and errors per second" />
+    plot.current?.setData([[...times], ...lines.map(({ values }) => [...values])])
+  }, [times, lines])
+  return <div ref={box} class="chart" role="img" aria-label={props.label} />
 }

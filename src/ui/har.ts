@@ -1,5 +1,5 @@
 import { asText, fromBase64 } from '#ui/bytes.ts'
-import { header, type CapturedBody, type Detail, type Headers } from '#ui/inspector/captured.ts'
+import { header, type CapturedBody, type Detail, type Headers } from '#ui/captured.ts'
 
 const pairs = (headers: Headers): object[] =>
   Object.entries(headers).flatMap(([name, values]) => values.map(value => ({ name, value })))
@@ -46,9 +46,9 @@ function entry(detail: Detail): object {
   }
 }
 
-function urlOf({ request }: Detail): string {
+function urlOf({ request, url: known }: Detail): string {
   const host = header(request.headers, 'X-Forwarded-Host') || header(request.headers, 'Host') || 'localhost'
-  const url = `${header(request.headers, 'X-Forwarded-Proto') || 'http'}://${host}${request.uri}`
+  const url = known ?? `${header(request.headers, 'X-Forwarded-Proto') || 'http'}://${host}${request.uri}`
   return URL.canParse(url) ? url : 'http://localhost/'
 }
 

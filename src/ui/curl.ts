@@ -1,5 +1,5 @@
 import { asText, fromBase64 } from '#ui/bytes.ts'
-import { header, type Detail } from '#ui/inspector/captured.ts'
+import { header, type Detail } from '#ui/captured.ts'
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -14,10 +14,10 @@ const OMITTED = new Set([
 ])
 
 /** The request as a command for a shell, to the public address. */
-export function asCurl({ request, bodies }: Detail): string {
+export function asCurl({ request, bodies, url }: Detail): string {
   const host = header(request.headers, 'X-Forwarded-Host') || header(request.headers, 'Host')
   const scheme = header(request.headers, 'X-Forwarded-Proto') || 'https'
-  const lines = [`curl ${quoted(`${scheme}://${host}${request.uri}`)}`]
+  const lines = [`curl ${quoted(url ?? `${scheme}://${host}${request.uri}`)}`]
   if (request.method !== 'GET') lines.push(`-X ${quoted(request.method)}`)
   for (const [name, values] of Object.entries(request.headers))
     if (!OMITTED.has(name) && !name.startsWith('X-Forwarded-'))

@@ -1,0 +1,134 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { api } from '#ui/dashboard/api.ts'
+import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { href } from '#ui/dashboard/router.ts'
+import { user as me } from '#ui/dashboard/session.ts'
+import { Dialog, PageHead, Shown, Snippet, Time, toast } from '#ui/dashboard/shell/parts.tsx'
+
+type Person = Awaited<ReturnType<typeof api.users.list>>['items'][number]
+type BrowserRow = Awaited<ReturnType<typeof api.dashboard_sessions.list>>['items'][number]
+
+async function loadPeople() {
+  const [users, sessions] = await Promise.all([api.users.list(), api.dashboard_sessions.list()])
+  return { people: users.items, sessions: sessions.items }
+}
+
+/** Users with their roles, invitations and signed-in browsers. */
+export function PeoplePage(): JSX.Element {
+  const loaded = useLoaded('people', loadPeople, {
+    on: ({ kind }) => kind === 'user' || kind === 'dashboard_session',
+  })
+  const [invitation, setInvitation] = useState<{ email: string; url: string }>()
+  return (
+    <>
+      <PageHead title="People">
+        <a class="button primary" href={href(['users', 'new'])}>
+          New user
+        </a>
+      </PageHead>
+      <Shown of={loaded}>
+        {({ people, sessions }) =>
+          people.length === 0 ? (
+            <p class="empty">There are no users yet. Create one, and invite it with a link.</p>
+          ) : (
+            <ul class="routes">
+              {people.map(person => (
+                <PersonCard
+                  key={person.id}
+                  person={person}
+                  sessions={sessions.filter(({ owner_id: owner }) => owner === person.id)}
+                  invited={url => setInvitation({ email: person.email, url })}
+                />
+              ))}
+            </ul>
+          )
+        }
+      </Shown>
+      {invitation && (
+        <Dialog label="Invitation" close={() => setInvitation(undefined)}>
+          <p>Send this link to {invitation.email}. It sets a password, once and within 3 days.</p>
+          <Snippet label="Link" text={invitation.url} />
+          <form method="dialog">
+            <button>Close</button>
+          </form>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+  try {
+    await work()
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function PersonCard(props: {
+  person: Person
+  sessions: readonly BrowserRow[]
+  invited: (url: string) => void
+}): JSX.Element {
+  const { person, sessions } = props
+  const { id, email, name, role, active } = person
+  return (
+    <li class="card" aria-label={email}>
+      <div class="page-head">
+        <h2 dir="auto">
+          <a href={href(['users', id])}>{name || email}</a> <span class="dim">{email}</span>{' '}
+          {!active && <span class="dot off">inactive</span>}
+        </h2>
+        <div class="actions">
+          <label class="toggle">
+            Role
+            <select
+              value={role}
+              disabled={id === me.value?.id}
+              onChange={event =>
+                void attempt(() =>
+                  api.users.update(id, { role: event.currentTarget.value as Person['role'] }),
+                )
+              }
+            >
+              <option value="member">member</option>
+              <option value="admin">admin</option>
+            </select>
+          </label>
+          <button
+            type="button"
+            onClick={() =>
+              void attempt(async () => props.invited((await api.dashboard.invite({ user_id: id })).url))
+            }
+          >
+            Invite
+          </button>
+        </div>
+      </div>
+      {sessions.length === 0 ? (
+        <p class="hint">Not signed in.</p>
+      ) : (
+        <ul class="values">
+          {sessions.map(session => (
+            <SessionRow key={session.id} session={session} />
+          ))}
+        </ul>
+      )}
+    </li>
+  )
+}
+
+const SessionRow = ({ session }: { session: BrowserRow }): JSX.Element => (
+  <li class="item">
+    <span dir="auto">
+      {session.ip}, {session.user_agent}, last active <Time at={session.last_active} />
+    </span>
+    <Confirmed
+      label="Sign out"
+      question="End this session?"
+      act={async () => api.dashboard_sessions.delete(session.id)}
+    />
+  </li>
+)

@@ -1,0 +1,168 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Detail } from '#ui/captured.ts'
+import { api } from '#ui/dashboard/api.ts'
+import { asDetail, type ShownCapture } from '#ui/dashboard/capture/detail.ts'
+import { headerEdits, headerText } from '#ui/dashboard/capture/header-edits.ts'
+import { MessageView } from '#ui/dashboard/capture/message-view.tsx'
+import { ResponseDiff } from '#ui/dashboard/capture/response-diff.tsx'
+import { href } from '#ui/dashboard/router.ts'
+import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
+import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+
+interface Draft {
+  readonly via: 'edge' | 'agent'
+  readonly method: string
+  readonly path: string
+  readonly headers: string
+  readonly body: string
+}
+
+const draftOf = ({ request }: ShownCapture): Draft => ({
+  via: 'edge',
+  method: request.method,
+  path: request.target,
+  headers: headerText(request.headers),
+  body: request.body,
+})
+
+/** The body of the API call: only what differs from the captured request. */
+function editsOf(before: Draft, after: Draft) {
+  const headers = headerEdits(before.headers, after.headers)
+  return {
+    via: after.via,
+    ...(after.method !== before.method && { method: after.method }),
+    ...(after.path !== before.path && { path: after.path }),
+    ...(headers.length > 0 && { headers }),
+    ...(after.body !== before.body && { body: after.body }),
+  }
+}
+
+interface Replayed {
+  readonly id: string
+  readonly capture: ShownCapture
+  readonly before: Detail
+  readonly after: Detail
+}
+
+/** Sends a captured request again, with changes, and compares the responses. */
+export function ReplayForm(props: { request: EndedRequest; capture: ShownCapture }): JSX.Element {
+  const { request, capture } = props
+  const [start] = useState(() => draftOf(capture))
+  const [draft, setDraft] = useState(start)
+  const [result, setResult] = useState<Replayed>()
+  const [error, setError] = useState<Error>()
+  const [isBusy, setIsBusy] = useState(false)
+  const send = async (): Promise<void> => {
+    setIsBusy(true)
+    setError(undefined)
+    try {
+      const made = await api.requests.replay(request.id, editsOf(start, draft))
+      const before = await asDetail(request, capture)
+      const after = await asDetail(request, made.capture)
+      setResult({ id: made.request_id, capture: made.capture, before, after })
+    } catch (cause) {
+      setError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+    setIsBusy(false)
+  }
+  return (
+    <section class="card" aria-label="Replay">
+      <h2>Replay</h2>
+      <form
+        class="replay"
+        onSubmit={event => {
+          event.preventDefault()
+          void send()
+        }}
+        onKeyDown={event => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit()
+        }}
+      >
+        <ReplayFields draft={draft} change={setDraft} isText={capture.request.body_encoding === 'text'} />
+        <div class="actions">
+          <button type="submit" class="primary" disabled={isBusy} title="Ctrl+Enter">
+            Send
+          </button>
+          <button type="button" onClick={() => setDraft(start)}>
+            As captured
+          </button>
+        </div>
+      </form>
+      {error && <ErrorBox error={error} />}
+      {result && <Result result={result} />}
+    </section>
+  )
+}
+
+function ReplayFields(props: { draft: Draft; change: (draft: Draft) => void; isText: boolean }): JSX.Element {
+  const { draft, change } = props
+  const box = useRef<HTMLFieldSetElement>(null)
+  useEffect(() => box.current?.querySelector('input')?.focus(), [])
+  const set = (part: Partial<Draft>): void => change({ ...draft, ...part })
+  const ways = [
+    { via: 'edge', label: 'Through the gateway, with all modules' },
+    { via: 'agent', label: 'Straight to the backend or agent, without modules' },
+  ] as const
+  return (
+    <>
+      <fieldset ref={box}>
+        <legend>Send it</legend>
+        {ways.map(({ via, label }) => (
+          <label key={via} class="toggle">
+            <input type="radio" name="via" checked={draft.via === via} onChange={() => set({ via })} />
+            {label}
+          </label>
+        ))}
+      </fieldset>
+      <label>
+        Method
+        <input value={draft.method} onInput={event => set({ method: event.currentTarget.value })} />
+      </label>
+      <label>
+        Path
+        <input dir="auto" value={draft.path} onInput={event => set({ path: event.currentTarget.value })} />
+      </label>
+      <label>
+        Headers
+        <textarea
+          rows={6}
+          spellcheck={false}
+          value={draft.headers}
+          onInput={event => set({ headers: event.currentTarget.value })}
+        />
+      </label>
+      <p class="hint">Values that read [masked] are sent as they were, unless you change them.</p>
+      <label>
+        Body
+        <textarea
+          rows={8}
+          dir="auto"
+          spellcheck={false}
+          disabled={!props.isText}
+          value={props.isText ? draft.body : 'These bytes are not text; they are sent unchanged.'}
+          onInput={event => set({ body: event.currentTarget.value })}
+        />
+      </label>
+    </>
+  )
+}
+
+function Result({ result: { id, capture, before, after } }: { result: Replayed }): JSX.Element {
+  const { response } = capture
+  return (
+    <section aria-label="Result" role="status">
+      <h3>
+        Result:{' '}
+        {response === null ? (
+          'no response'
+        ) : (
+          <span class={`status s${Math.floor(response.status / 100)}`}>{response.status}</span>
+        )}{' '}
+        <a href={href(['requests', id])}>show the request</a>
+      </h3>
+      <ResponseDiff before={before} after={after} />
+      {response && <MessageView label="New response" message={response} />}
+    </section>
+  )
+}

@@ -1,0 +1,144 @@
+import type { JSX } from 'preact'
+import { titleOf } from '#contract/names.ts'
+import type { ServerStatus } from '#contract/status.ts'
+import { api } from '#ui/dashboard/api.ts'
+import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
+import { Fields } from '#ui/dashboard/kinds/value.tsx'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
+
+const LIVE_MS = 5000
+const levels = {
+  ok: { mark: 'on', text: 'Healthy' },
+  attention: { mark: '', text: 'Needs attention' },
+  failing: { mark: 'off', text: 'Failing' },
+} as const
+
+/** The state of the server. */
+export function StatusPage(): JSX.Element {
+  const loaded = useLoaded('status', () => api.status(), { everyMs: LIVE_MS })
+  return (
+    <>
+      <PageHead title="Status" />
+      <Shown of={loaded}>{status => <StatusView status={status} />}</Shown>
+    </>
+  )
+}
+
+function StatusView({ status }: { status: ServerStatus }): JSX.Element {
+  const level = levels[status.status]
+  const { version, runtime, domain, region, database, started_at: started } = status
+  return (
+    <>
+      <p class={`dot ${level.mark}`} role="status">
+        {level.text}
+      </p>
+      <Problems status={status} />
+      <section class="card" aria-label="Server">
+        <Fields
+          entries={[
+            ...Object.entries({ version, runtime, domain, region, started_at: started }),
+            ['database', `${database.kind}, ${database.state}`],
+            ...Object.entries(status.online),
+          ]}
+        />
+      </section>
+      <Table
+        title="Listeners"
+        columns={['Address', 'For clients']}
+        rows={status.listeners.map(({ name, address, public_address: open }) => [name, address ?? '–', open])}
+      />
+      <Table
+        title="Limits"
+        columns={['Used', 'Limit', 'Setting']}
+        rows={status.limits.map(({ name, used, limit, setting }) => [
+          titleOf(name),
+          used.toLocaleString(),
+          limit.toLocaleString(),
+          setting ?? '–',
+        ])}
+      />
+      <Table
+        title="Workers"
+        columns={['State', 'Process', 'Started']}
+        rows={status.workers.map(({ node, state, process_id: id, started_at: at }) => [
+          node,
+          state,
+          String(id ?? '–'),
+          at ?? '–',
+        ])}
+      />
+      <Table
+        title="Failed background tasks"
+        columns={['Failures', 'Last message', 'At']}
+        rows={status.background.map(({ task, failures, last_message: message, last_at: at }) => [
+          task,
+          String(failures),
+          message,
+          at,
+        ])}
+      />
+    </>
+  )
+}
+
+function Problems({
+  status: { problems, problem_count: count },
+}: {
+  status: ServerStatus
+}): JSX.Element | null {
+  if (count === 0) return null
+  return (
+    <section class="box warn" aria-label="Problems">
+      <h2>Needs attention ({count})</h2>
+      <ul class="values">
+        {problems.map(({ area, level, name, resource_id: id, message }, at) => {
+          const to = id === null ? undefined : hrefOfId(id)
+          return (
+            <li key={at} dir="auto">
+              <span class={`dot ${levels[level].mark}`}>{titleOf(area)}</span>{' '}
+              {to === undefined ? name : <a href={to}>{name ?? id}</a>} {message}
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
+}
+
+/** A table whose rows begin with their name; nothing without rows. */
+function Table(props: {
+  title: string
+  columns: readonly string[]
+  rows: readonly (readonly string[])[]
+}): JSX.Element | null {
+  if (props.rows.length === 0) return null
+  return (
+    <section class="children" aria-label={props.title}>
+      <h2>{props.title}</h2>
+      <div class="table-box" tabIndex={0} role="region" aria-label={`Table of ${props.title}`}>
+        <table>
+          <thead>
+            <tr>
+              {['Name', ...props.columns].map(name => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {props.rows.map(([first, ...rest]) => (
+              <tr key={first}>
+                <th scope="row">{first}</th>
+                {rest.map((cell, at) => (
+                  <td key={at}>{cell}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}

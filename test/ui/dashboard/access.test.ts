@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { World } from '../../e2e/edges/world.ts'
+import { secretText } from '../../support/secrets.ts'
+import { until } from '../../support/until.ts'
+import { Dashboard, launch } from './support.ts'
+
+const HOST = 'guarded.example.org'
+const HOSTILE = '<img src=x onerror=document.title=1>'
+
+let world: World
+let browser: Browser
+let edge: string
+before(async () => {
+  world = await World.start()
+  browser = await launch()
+  edge = await world.edge([HOST])
+  await world.route(edge, '/', await world.saying('hello'))
+})
+after(async () => {
+  await browser.close()
+  await world[Symbol.asyncDispose]()
+})
+
+const endpointId = async (): Promise<string> => {
+  const { endpoints } = (await world.server.api.get('/endpoints')).body
+  return endpoints.find(({ hostport }: { hostport: string }) => hostport.startsWith(HOST)).id
+}
+
+suite('the endpoint page', () => {
+  test('shows the address with a QR code, the traffic, and leads to sign-in in two clicks', async () => {
+    const { requestId } = await world.ask(`${HOST}/before`)
+    await until(async () => (await world.server.api.get(`/requests/${requestId}`)).status === 200)
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/endpoints/${await endpointId()}`)
+    await page.getByRole('img', { name: 'QR code of' }).waitFor()
+    await page.getByRole('region', { name: 'Recent requests' }).getByText('GET /before').waitFor()
+    await page.getByRole('img', { name: 'Requests and errors per minute' }).waitFor()
+    await page.getByText('None: every request is forwarded.').waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+
+    await page.getByRole('link', { name: 'Protect with sign-in' }).click()
+    await page.getByLabel('Allowed e-mail addresses').fill('example.com, bob@example.net')
+    await page.getByText('Your own application at the provider').click()
+    await page.getByLabel('Client id').fill('own')
+    await page.getByLabel('Client secret').fill(secretText('own application'))
+    assert.deepEqual(await dashboard.findings(), [])
+    await page.getByRole('button', { name: 'Save' }).press('Enter')
+    await page.getByText('Saved.').waitFor()
+    const { routes } = (await world.server.api.get(`/edges/https/${edge}`)).body
+    const { google } = routes[0].oauth.provider
+    assert.deepEqual([google.email_domains, google.email_addresses], [['example.com'], ['bob@example.net']])
+    // Only a browser that loads a page can follow the redirect to the provider.
+    const { headers } = await until(() => world.ask(`${HOST}/after`, { headers: { accept: 'text/html' } }), {
+      what: 'a redirect to the provider',
+      fits: ({ status }) => status === 302,
+    })
+    assert.match(String(headers.location), /^https:\/\/accounts\.google\.com\//)
+    await dashboard.visit(`/endpoints/${await endpointId()}`)
+    await page.getByRole('list', { name: 'Modules in run order' }).getByText('OAuth').waitFor()
+    await page.getByText('from the route of the edge').waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+})
+
+suite('an IP policy', () => {
+  test('says whether an address is allowed, and by which rule', async () => {
+    const { id } = await world.make('/ip_policies', { description: HOSTILE })
+    await world.make('/ip_policy_rules', { ip_policy_id: id, cidr: '192.0.2.0/24', action: 'allow' })
+    await using dashboard = await Dashboard.open(browser, world.server.api, { width: 375 })
+    const { page } = dashboard
+    await dashboard.visit(`/ip_policies/${id}`, HOSTILE)
+    const form = page.getByRole('region', { name: 'Check' })
+    await form.getByLabel('IP').fill('192.0.2.9')
+    await form.getByRole('button', { name: 'Check' }).click()
+    const result = form.getByRole('status', { name: 'Result' })
+    await result.getByText('192.0.2.0/24').first().waitFor()
+    await result.getByText('yes').waitFor()
+    await form.getByLabel('IP').fill('nonsense')
+    await form.getByRole('button', { name: 'Check' }).click()
+    await form.getByRole('alert').waitFor()
+    assert.equal(await page.locator('main img').count(), 0)
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.equal(await dashboard.hasSidewaysScroll(), false)
+  })
+})
+
+suite('people', () => {
+  test('are invited, get a role, and are signed out', async () => {
+    const { id } = await world.make('/users', { name: HOSTILE, email: 'alice@example.com' })
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit('/people', 'People')
+    const card = page.getByRole('listitem', { name: 'alice@example.com' })
+    await card.getByText('Not signed in.').waitFor()
+    await card.getByRole('button', { name: 'Invite' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Invitation' })
+    assert.match(await dialog.getByLabel('Link').innerText(), /\/dashboard\/invitation#token=/)
+    assert.deepEqual(await dashboard.findings(), [])
+    await page.keyboard.press('Escape')
+    await card.getByLabel('Role').selectOption('admin')
+    await until(async () => (await world.server.api.get(`/users/${id}`)).body.role === 'admin')
+    assert.equal(await page.locator('main img').count(), 0)
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+    await page.getByRole('button', { name: 'Sign out' }).first().click()
+    await page.getByRole('dialog', { name: 'Sign out' }).getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('Your session has ended.').waitFor()
+  })
+})
+
+suite('event deliveries', () => {
+  test('show the last error, and are tested and sent again', async () => {
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit('/event_deliveries', 'Event deliveries')
+    await page.getByText('There are no deliveries yet.').waitFor()
+    const port = await world.service((request, response) => {
+      response.statusCode = 500
+      response.end(HOSTILE)
+      request.resume()
+    })
+    const target = { webhook: { url: `http://127.0.0.1:${port}/` } }
+    const destination = await world.make('/event_destinations', { target })
+    const sources = [{ type: 'ip_policy_created.v0' }]
+    await world.make('/event_subscriptions', { sources, destination_ids: [destination.id] })
+    const row = page.getByRole('row').filter({ hasText: destination.id })
+    await row.getByText('nothing sent yet').waitFor()
+    await row.getByRole('button', { name: 'Test' }).press('Enter')
+    await page.getByRole('dialog', { name: 'Test' }).getByRole('button', { name: 'Test' }).click()
+    await page.getByRole('dialog', { name: 'Test' }).getByRole('alert').waitFor()
+    await page.keyboard.press('Escape')
+    await world.make('/ip_policies')
+    await row.getByText('failing since').waitFor()
+    await row.locator('summary', { hasText: 'Last' }).click()
+    const attempts = row.getByRole('list', { name: 'Attempts' }).getByRole('listitem')
+    await attempts.first().getByText('500').waitFor()
+    await row.getByRole('button', { name: 'Redeliver' }).click()
+    await page.getByRole('dialog', { name: 'Redeliver' }).getByRole('button', { name: 'Redeliver' }).click()
+    await page.getByText('They are being sent.').waitFor()
+    assert.equal(await page.locator('main img').count(), 0)
+    assert.deepEqual(await dashboard.findings(), [])
+  })
+})
+
+suite('the server', () => {
+  test('shows its status and usage', async () => {
+    await using dashboard = await Dashboard.open(browser, world.server.api, { colorScheme: 'dark' })
+    const { page } = dashboard
+    await dashboard.visit('/status', 'Status')
+    await page.getByRole('region', { name: 'Table of Listeners' }).getByText('https').first().waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    await dashboard.visit('/usage', 'Usage')
+    await page.getByRole('img', { name: 'Requests and errors per minute' }).waitFor()
+    await page.getByLabel('Time').selectOption('30d')
+    await page.getByRole('img', { name: 'Requests and errors per hour' }).waitFor()
+    await page.getByLabel('By').selectOption('credential')
+    await page.locator('table, .empty').first().waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
+})
