@@ -6,8 +6,13 @@ import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
-import { readSettings, variableOf } from '#base/read-settings.ts'
-import { settings } from '#base/settings.ts'
+import { silentLog } from '#base/log.ts'
+import { renderMetrics } from '#base/metrics-text.ts'
+import { Registry } from '#base/metrics.ts'
+import { SettingError } from '#base/setting-values.ts'
+import { anchorOf } from '#reference/markdown.ts'
+import { LocalDirectory } from '#registry/local-directory.ts'
+import { declareClusterMetrics } from '#server/cluster-metrics.ts'
 import { start } from './server/program.ts'
 import { startServer } from './support/server.ts'
 import { until } from './support/until.ts'
@@ -30,6 +35,13 @@ interface Compose {
   readonly volumes: object
 }
 
+interface AlertRule {
+  readonly alert: string
+  readonly expr: string
+  readonly labels: object
+  readonly annotations: { readonly summary: string; readonly runbook_url: string }
+}
+
 const yaml = (path: string): unknown => parse(read(path), { uniqueKeys: true })
 const compose = yaml('deploy/compose.yaml') as Compose
 const withPostgres = yaml('deploy/compose.postgres.yaml') as Compose
@@ -46,22 +58,6 @@ const imageVariables = new Map(
 const unit = read('deploy/adit.service')
 const unitValues = (key: string): string[] =>
   [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(match => String(match[1]))
-const variables = new Set([...Object.keys(settings).map(variableOf), 'ADIT_CONFIG'])
-
-test('every variable that the files set is a setting, with a value that it takes', () => {
-  const told = [dockerfile, read('deploy/compose.yaml'), read('deploy/compose.postgres.yaml'), unit].join(
-    '\n',
-  )
-  for (const [name] of told.matchAll(/\bADIT_[A-Z_]+/g)) assert.ok(variables.has(name), name)
-  const inCompose = {
-    ...compose.services['adit']?.environment,
-    ...withPostgres.services['adit']?.environment,
-  }
-  const given = { ...Object.fromEntries(imageVariables), ...inCompose, ADIT_DOMAIN: 'tunnels.example.com' }
-  const settled = readSettings(new Map(), given)
-  assert.equal(settled.data_dir, '/data')
-  assert.deepEqual([settled.public_http_port, settled.public_https_port], [80, 443])
-})
 
 suite('the Dockerfile', () => {
   test('runs as nobody in particular, with one volume that is theirs', () => {
@@ -169,6 +165,12 @@ suite('the systemd unit', () => {
     assert.ok(Number(one('TimeoutStopSec')) > 35)
   })
 
+  test('reloads settings, and stays stopped when one is invalid', () => {
+    assert.deepEqual(unitValues('ExecReload'), ['/bin/kill -HUP $MAINPID'])
+    assert.deepEqual(unitValues('RestartPreventExitStatus'), [String(new SettingError('').exitCode)])
+    assert.deepEqual(unitValues('LogsDirectory'), ['adit'])
+  })
+
   test('is understood by systemd, which finds little that is exposed', async context => {
     const analyze = '/usr/bin/systemd-analyze'
     const folder = mkdtempSync(join(tmpdir(), 'adit-unit-'))
@@ -190,7 +192,8 @@ suite('the systemd unit', () => {
 suite('the metrics', () => {
   let exported = ''
   before(async () => {
-    await using server = await startServer({ dns_addr: '127.0.0.1:0', domain: 'adit.test' })
+    const optional = { dns_addr: '127.0.0.1:0', metrics_endpoints: '1' }
+    await using server = await startServer({ ...optional, domain: 'adit.test' })
     // Refusals are listed when there was one.
     const { host, port } = server.bound.http ?? {}
     await fetch(`http://${host}:${port}/`)
@@ -203,6 +206,14 @@ suite('the metrics', () => {
     exported = await until(async () => (await fetch(`${server.api.url}/metrics`)).text(), {
       fits: text => text.includes('adit_event_failing_seconds{'),
     })
+    // The tests of clusters check that their nodes export these.
+    const ofCluster = new Registry()
+    const { sessions, tunnels } = new LocalDirectory(silentLog)
+    const membership = { nodes: new Map(), leaseAgeMs: 0, isDraining: false }
+    const forwards = { connected: 0, failed: 0 }
+    const cluster = { node: 'nd_1', links: 0, forwards, membership, directory: { sessions, tunnels } }
+    declareClusterMetrics(ofCluster, cluster, () => 0)
+    exported += renderMetrics(ofCluster.snapshot())
   })
 
   const familyOf = (name: string): string => name.replace(/_(bucket|sum|count)$/, '')
@@ -241,18 +252,22 @@ suite('the metrics', () => {
     }
   })
 
-  test('of the alerts are exported, and each alert says what is wrong and how bad', () => {
-    const { groups } = yaml('deploy/alerts.yaml') as {
-      groups: { rules: { alert: string; expr: string; labels: object; annotations: { summary: string } }[] }[]
-    }
+  test('of the alerts are exported, and the runbook says what to do about each', () => {
+    const { groups } = yaml('deploy/alerts.yaml') as { groups: { rules: AlertRule[] }[] }
     const rules = groups.flatMap(group => group.rules)
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
-    const advice = read('docs/operations.md')
+    const [, ...sections] = read('docs/runbook.md').split(/^## /m)
+    assert.deepEqual(
+      sections.map(section => section.replace(/\n.*/s, '')).toSorted(),
+      rules.map(({ alert }) => alert).toSorted(),
+    )
+    for (const section of sections)
+      assert.match(section, /^\w+\n\n\*\*Meaning\*\*: .+\n\n\*\*Check\*\*: .+\n\n\*\*Do\*\*: .+\n*$/)
     for (const { alert, expr, labels, annotations } of rules) {
       assertKnown(expr)
       assert.match(JSON.stringify(labels), /"severity":"(warning|critical)"/)
       assert.match(annotations.summary, /\.$/)
-      assert.ok(advice.includes(`\`${alert}\``), `docs/operations.md says nothing about ${alert}`)
+      assert.equal(annotations.runbook_url, `docs/runbook.md#${anchorOf(alert)}`)
     }
   })
 
