@@ -15,10 +15,17 @@ export interface ZoneDns extends Dns {
   nameServers(zone: string): Promise<readonly string[]>
 }
 
+/** One of several resolvers, asked by itself. */
+export interface SingleResolver {
+  readonly address: string
+  readonly dns: ZoneDns
+}
+
 const plain = (name: string): string => name.toLowerCase().replace(/\.$/, '')
 const nothing = new Set(['ENODATA', 'ENOTFOUND'])
 const TIMEOUT_MS = 2000
 const TRIES = 2
+const MAX_RESOLVERS = 8
 
 async function orNothing(answers: Promise<string[]>): Promise<string[]> {
   try {
@@ -49,4 +56,10 @@ export function systemDns(servers: readonly string[] = []): ZoneDns {
       return (await orNothing(resolver.resolveNs(zone))).map(plain)
     },
   }
+}
+
+/** Each of the name servers that `systemDns` asks one after the other. */
+export function singleResolvers(servers: readonly string[] = []): SingleResolver[] {
+  const addresses = servers.length > 0 ? servers : new Resolver().getServers()
+  return addresses.slice(0, MAX_RESOLVERS).map(address => ({ address, dns: systemDns([address]) }))
 }

@@ -8,8 +8,9 @@ import { DashboardSessions, type SessionLimits } from '#api/dashboard/sessions.t
 import type { HttpCall } from '#api/http-server.ts'
 import { ApiRateLimit } from '#api/rate-limit.ts'
 import { checkMessage, checkVersion } from '#api/request.ts'
-import { plainAddress } from '#base/addresses.ts'
+import { baseUrl, clientAddress } from '#api/via-gateway.ts'
 import type { Log } from '#base/log.ts'
+import type { TrustedProxies } from '#base/trusted-proxies.ts'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
 
@@ -19,14 +20,16 @@ const BROWSER_CALLS = 5
 export interface ApiAdmissionOptions extends Deps {
   readonly log: Log
   /** Requests per minute and key; 0 for no limit. */
-  readonly rateLimit: number
+  readonly rateLimit: () => number
   readonly publicUrl: string | undefined
+  /** The URL at which the gateway serves the dashboard; undefined if it does not. */
+  readonly dashboardUrl?: string | undefined
+  /** Reverse proxies in front of the API; absent: none. */
+  readonly proxies?: TrustedProxies
   readonly dashboard: SessionLimits
   /** The OpenID provider for the dashboard. */
   readonly openid?: OpenIdOptions | undefined
 }
-
-const addressOf = ({ socket }: IncomingMessage): string => plainAddress(socket.remoteAddress ?? '')
 
 /** Decides which requests are carried out, and for which caller: an API key, or a signed-in browser. */
 export class ApiAdmission {
@@ -46,13 +49,13 @@ export class ApiAdmission {
     this.sessions = watch.keeps(new DashboardSessions({ store, sealer, now, log, limits }))
     this.browsers = new Browsers(this.sessions, options.publicUrl)
     this.#keyLimit = new ApiRateLimit(rateLimit, now)
-    this.#browserLimit = new ApiRateLimit(rateLimit * BROWSER_CALLS, now)
+    this.#browserLimit = new ApiRateLimit(() => rateLimit() * BROWSER_CALLS, now)
   }
 
   /** Authentication and address. */
   async identify({ request }: HttpCall): Promise<Principal> {
     await this.#watch.catchUp()
-    const ip = addressOf(request)
+    const ip = this.#addressOf(request)
     if (!this.browsers.sent(request)) return this.#access.admit(request.headers.authorization, ip)
     await this.#access.requireAddress('dashboard', ip)
     return (await this.browsers.identify(request)).principal
@@ -72,13 +75,12 @@ export class ApiAdmission {
   async guard({ request }: HttpCall): Promise<void> {
     checkMessage(request)
     await this.#watch.catchUp()
-    await this.#access.requireAddress('dashboard', addressOf(request))
+    await this.#access.requireAddress('dashboard', this.#addressOf(request))
   }
 
   /** The request in progress of a caller. */
   callFor({ request }: HttpCall, principal: Principal): Call {
     const { store, live, sealer, info, now, refreshUsage, checkDomain, publicUrl } = this.#options
-    const base = publicUrl ?? `http://${request.headers.host ?? 'localhost'}`
     return {
       store,
       live,
@@ -88,9 +90,13 @@ export class ApiAdmission {
       refreshUsage,
       checkDomain,
       principal,
-      ip: addressOf(request),
-      base,
+      ip: this.#addressOf(request),
+      base: baseUrl(request, publicUrl),
     }
+  }
+
+  #addressOf(request: IncomingMessage): string {
+    return clientAddress(request, this.#options.proxies)
   }
 
   #count(request: IncomingMessage, { keyId }: Principal): void {

@@ -1,10 +1,11 @@
+import type { SettingChanges } from '#base/changed-settings.ts'
+import { fail } from '#base/errors.ts'
 import { ApiAdmission, type ApiAdmissionOptions } from '#api/api-admission.ts'
 import { preflight, refuse, sendNothing, sendText } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
-import { addDashboardPages, sendDashboard } from '#api/dashboard/pages.ts'
+import { addDashboardPages, dashboardPage } from '#api/dashboard/pages.ts'
 import { addDashboard } from '#api/dashboard/routes.ts'
-import { FirstPages } from '#api/first-pages.ts'
 import { HttpServer, type Answered, type HttpCall, type RouteHandler } from '#api/http-server.ts'
 import type { Arguments } from '#api/arguments.ts'
 import { operate } from '#api/operate.ts'
@@ -13,6 +14,7 @@ import { addPublicPages, type PublicPages } from '#api/pages.ts'
 import { requireAccess } from '#api/records.ts'
 import { alwaysShowsTheSame } from '#api/showing.ts'
 import { readBody, readParameters } from '#api/request.ts'
+import { ResponseCache } from '#api/response-cache.ts'
 import { root, self } from '#api/singletons.ts'
 import { usage } from '#api/usage.ts'
 import { addStreams } from '#api/streams/index.ts'
@@ -25,42 +27,61 @@ export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly answered?: Answered
   /** The state of the server, as far as the caller may see it. */
   readonly status: (call: Call) => Promise<ServerStatus>
+  /** Reads the settings again; rejects with what is wrong with them. */
+  readonly reload: () => Promise<SettingChanges>
 }
 
 /** The management API as an HTTP server. */
 export function createApi(options: ApiOptions): HttpServer {
   const server = new HttpServer((error, httpCall) => refuse(error, httpCall, options.log), options.answered)
-  addPublicPages(server, options)
   server.on('OPTIONS', '*', preflight)
 
   const watch = new ChangeWatch(options.store)
   const admission = new ApiAdmission(options, watch)
-  const firstPages = watch.keeps(new FirstPages())
+  addPublicPages(server, options, admission)
+  const cache = watch.keeps(new ResponseCache())
   for (const operation of operations) {
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
-    server.on(operation.method, path, operationRoute(operation, admission, firstPages))
+    server.on(operation.method, path, operationRoute(operation, admission, cache))
   }
   addStreams(server, { store: options.store, log: options.log, admission })
   addDashboard(server, options, admission)
-  addDashboardPages(server, admission)
-  addSingletons(server, admission, { root, self, usage, status: options.status })
+  addDashboardPages(server, options, admission)
+  addSingletons(server, options, admission, {
+    root,
+    self,
+    usage,
+    status: options.status,
+    reload: () => options.reload(),
+  })
   return server
 }
 
 type SingletonAnswers = Record<
   keyof typeof singletons,
-  (call: Call, filters: Readonly<Record<string, string>>) => Promise<ResourceBody | ServerStatus>
+  (
+    call: Call,
+    filters: Readonly<Record<string, string>>,
+  ) => Promise<ResourceBody | ServerStatus | SettingChanges>
 >
 
-function addSingletons(server: HttpServer, admission: ApiAdmission, answers: SingletonAnswers): void {
+function addSingletons(
+  server: HttpServer,
+  options: ApiOptions,
+  admission: ApiAdmission,
+  answers: SingletonAnswers,
+): void {
+  const sendPage = dashboardPage(options)
   for (const [name, singleton] of Object.entries<Singleton>(singletons)) {
     const answer = answers[name as keyof typeof singletons]
-    server.on('GET', singleton.path, async httpCall => {
+    const { method = 'GET' } = singleton
+    server.on(method, singleton.path, async httpCall => {
       if (name === 'root' && isBrowser(httpCall)) {
         await admission.guard(httpCall)
-        return sendDashboard(httpCall)
+        return sendPage(httpCall)
       }
       const call = await admission.admit(httpCall)
+      if (method === 'POST' && call.principal.role !== 'admin') fail('reload_admin')
       const { filters } = singleton
       const given = filters ? readFilters(filters, httpCall.request.url ?? '') : {}
       sendText(httpCall, 200, JSON.stringify(await answer(call, given)))
@@ -71,28 +92,37 @@ function addSingletons(server: HttpServer, admission: ApiAdmission, answers: Sin
 /** A person who opens the URL gets a page. */
 const isBrowser = ({ request }: HttpCall): boolean => request.headers.accept?.includes('text/html') === true
 
-const isList = ({ does }: Operation): boolean => 'verb' in does && does.verb === 'list'
+/** Longer bodies are sent as bytes. */
+const MAX_STRING = 4096
 
-function operationRoute(operation: Operation, admission: ApiAdmission, firstPages: FirstPages): RouteHandler {
+/** Whether every caller who may read it gets the same response, until a resource of the kind changes. */
+const isCacheable = ({ does, kind }: Operation): boolean =>
+  'verb' in does && (does.verb === 'list' || does.verb === 'get') && alwaysShowsTheSame(kind)
+
+function operationRoute(
+  operation: Operation,
+  admission: ApiAdmission,
+  responses: ResponseCache,
+): RouteHandler {
   const carryOut = operate(operation)
   const { kind, status } = operation
-  const pages = isList(operation) && alwaysShowsTheSame(kind) ? firstPages : undefined
+  const cache = isCacheable(operation) ? responses : undefined
   return async httpCall => {
     const call = await admission.admit(httpCall)
     requireAccess(kind, call)
-    const url = pages && call.base + (httpCall.request.url ?? '')
-    const remembered = url === undefined ? undefined : pages?.find(url)
-    if (remembered) return sendText(httpCall, 200, remembered)
-    const generation = pages?.generation ?? 0
+    const url = call.base + (httpCall.request.url ?? '')
+    const cached = cache?.find(url)
+    if (cached) return sendText(httpCall, status, cached)
+    const generation = cache?.generation(kind.name) ?? 0
     const given = await readArguments(operation, httpCall)
-    const body = await carryOut(given, call)
-    if (body === undefined) return sendNothing(httpCall)
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const result = await carryOut(given, call)
+    if (result === undefined) return sendNothing(httpCall)
+    const text = typeof result === 'string' ? result : JSON.stringify(result)
+    // Node sends a short string together with the head, and a long one faster as bytes.
+    const body = text.length < MAX_STRING ? text : Buffer.from(text)
     // The result of a filter may depend on the time.
-    if (url !== undefined && !given.query.has('before_id') && !given.query.has('filter')) {
-      pages?.keep(url, kind.name, Buffer.from(text), generation)
-    }
-    sendText(httpCall, status, text)
+    if (!given.query.has('filter')) cache?.keep(url, { kind: kind.name, body, generation })
+    sendText(httpCall, status, body)
   }
 }
 

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import router, { type HTTPMethod } from 'find-my-way'
 import { newOperationId } from '#api/operation-ids.ts'
 import { problemBody } from '#api/problems.ts'
+import { trustLink } from '#api/via-gateway.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { newId } from '#base/ids.ts'
 import { acceptQueued, listenOn, type ListenOn, type SharesPorts } from '#base/listen-on.ts'
@@ -60,7 +61,9 @@ class WaitingServer extends Server {
  * take a third of the time of a request (docs/decisions.md has the figures).
  */
 export class HttpServer {
-  readonly #server: WaitingServer
+  readonly #server = this.#newServer()
+  /** For the gateway. */
+  readonly #linked = this.#newServer()
   readonly #refuse: (error: unknown, httpCall: HttpCall) => void
   readonly #answered: Answered
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
@@ -70,13 +73,17 @@ export class HttpServer {
   constructor(refuse: (error: unknown, httpCall: HttpCall) => void, answered: Answered = () => undefined) {
     this.#refuse = refuse
     this.#answered = answered
-    this.#server = new WaitingServer({
+    this.#linked.on('connection', trustLink)
+  }
+
+  #newServer(): WaitingServer {
+    const server = new WaitingServer({
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     })
-    this.#server.on('request', (request, response) => this.#answer(request, response))
-    this.#server.on('clientError', answerMalformed)
+    server.on('request', (request, response) => this.#answer(request, response))
+    return server.on('clientError', answerMalformed)
   }
 
   /** Aborts when the server stops: streams have to end by themselves. */
@@ -95,18 +102,18 @@ export class HttpServer {
     return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
   }
 
+  /** Also accepts requests of the gateway, at a Unix socket in a folder that only this user can open. */
+  async listenToGateway(path: string): Promise<void> {
+    this.#linked.listen(path)
+    await once(this.#linked, 'listening')
+  }
+
   /** Stops accepting, and closes each connection after its pending response. */
   async close(): Promise<void> {
     this.#closing.abort()
-    await acceptQueued(this.#server)
-    const closed = once(this.#server, 'close')
-    this.#server.close()
-    // The response to an earlier request does not close the connection.
-    const sweep = setInterval(() => this.#server.closeIdleConnections(), SWEEP_MS)
-    const patience = setTimeout(() => this.#server.stopWaiting(), FIRST_REQUEST_MS)
-    await closed
-    clearInterval(sweep)
-    clearTimeout(patience)
+    if (this.#server.listening) await acceptQueued(this.#server)
+    const servers = [this.#server, this.#linked].filter(({ listening }) => listening)
+    await Promise.all(servers.map(closed))
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
@@ -151,6 +158,17 @@ export class HttpServer {
     if (found.store === null) return badUrl()
     return { route: found.store as RouteHandler, params: found.params }
   }
+}
+
+async function closed(server: WaitingServer): Promise<void> {
+  const end = once(server, 'close')
+  server.close()
+  // The response to an earlier request does not close the connection.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
+  const patience = setTimeout(() => server.stopWaiting(), FIRST_REQUEST_MS)
+  await end
+  clearInterval(sweep)
+  clearTimeout(patience)
 }
 
 /** RFC 9112 §3.2.2: absolute-form is allowed; if it is our URL, its path counts. */

@@ -1,8 +1,16 @@
 import type { ResourceBody } from '#contract/body.ts'
 import type { ExplainedRequest, RequestToExplain } from '#contract/route-explanation.ts'
 
-export type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request' | 'audit_event' | 'event_delivery'
-export type LiveCommand = 'restart' | 'stop' | 'update' | 'replay' | 'test'
+export type LiveKind =
+  | 'tunnel_session'
+  | 'tunnel'
+  | 'endpoint'
+  | 'request'
+  | 'audit_event'
+  | 'event_delivery'
+  | 'node'
+  | 'dns_zone'
+export type LiveCommand = 'restart' | 'stop' | 'update' | 'replay' | 'test' | 'drain'
 
 export interface LivePage {
   readonly before?: string
@@ -43,6 +51,8 @@ export interface LiveReplay {
   readonly path?: string | undefined
   readonly headers: readonly { readonly name: string; readonly value: string | null }[]
   readonly body?: Uint8Array | undefined
+  /** The webhook verification of its route signs it. */
+  readonly resign: boolean
 }
 
 /**

@@ -12,17 +12,22 @@ interface Calls {
 
 /** At most `limit` requests in any 60 seconds for each key; 0 for no limit. */
 export class ApiRateLimit {
-  readonly #limit: number
+  readonly #current: () => number
   readonly #now: () => number
   readonly #calls = new Map<string, Calls>()
+  #limit = 0
 
-  constructor(limit: number, now: () => number = Date.now) {
-    this.#limit = limit
+  /** `limit` may change; the requests before then do not count. */
+  constructor(limit: () => number, now: () => number = Date.now) {
+    this.#current = limit
     this.#now = now
   }
 
   /** Counts a request, or rejects it without counting. */
   count(key: string): void {
+    const limit = this.#current()
+    if (limit !== this.#limit) this.#calls.clear()
+    this.#limit = limit
     if (this.#limit === 0) return
     const calls = this.#of(key)
     const now = this.#now()

@@ -3,6 +3,8 @@ import { childRows } from '#api/records.ts'
 import { addressFilter, type Rule } from '#base/address-filter.ts'
 import { fail } from '#base/errors.ts'
 import { restrictionTypes } from '#contract/kinds/ip-restriction.ts'
+import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
+import { hasPrefixOf } from '#contract/kind.ts'
 import type { Store } from '#store/store.ts'
 
 /** There is at most one restriction for each type of traffic. */
@@ -44,40 +46,66 @@ export async function filterFor(
   return addressFilter(rules.flat())
 }
 
-/** A pending change: a restriction's policies, or one rule (without `now`: deleted). */
+/** What locks its users out when they make a mistake; agents and endpoints do not make changes. */
+const lockableTypes = ['api', 'dashboard'] as const
+type LockableType = (typeof lockableTypes)[number]
+
+const isLockable = (type: string): type is LockableType => lockableTypes.some(each => each === type)
+
+interface PlannedRestriction {
+  readonly id: string
+  readonly type: string
+  readonly policies: readonly string[]
+}
+
+/** A pending change: an enforced restriction, or one rule (without `now`: deleted). */
 interface PlannedChange {
-  readonly restriction?: { readonly id: string; readonly policies: readonly string[] }
+  readonly restriction?: PlannedRestriction
   readonly rule?: { readonly id: string; readonly policy: string; readonly now?: Rule }
 }
 
 /** The way back in when all other addresses are locked out. */
 const LOOPBACK = '127.0.0.1'
 
-/** Rejects a change after which an enforced restriction would deny its own caller, or loopback. */
+/** Rejects a change after which an enforced restriction would deny its own caller, or API keys on loopback. */
 export async function requireNoLockOut(call: Call, plan: PlannedChange): Promise<void> {
-  const restriction = await affected(call, plan)
-  if (restriction === undefined) return
-  const rules: Rule[] = []
-  for (const policy of restriction.policies) {
-    const kept = (await rulesOf(policy, call)).filter(rule => rule.id !== plan.rule?.id)
-    rules.push(...kept, ...(plan.rule?.now && plan.rule.policy === policy ? [plan.rule.now] : []))
+  for (const { id, type, policies } of await affected(call, plan)) {
+    if (!isLockable(type) || (type === 'dashboard' && !isBrowser(call))) continue
+    const allows = addressFilter(await rulesAfter(call, plan, policies))
+    if (!allows(call.ip)) {
+      if (plan.rule && !plan.rule.now) fail('last_rule', { by: id, ip: call.ip })
+      fail('would_lock_out', { ip: call.ip })
+    }
+    if (type === 'api' && !allows(LOOPBACK)) fail('would_lock_out_loopback', { ip: LOOPBACK })
   }
-  const allows = addressFilter(rules)
-  if (!allows(call.ip)) {
-    if (plan.rule && !plan.rule.now) fail('last_rule', { by: restriction.id, ip: call.ip })
-    fail('would_lock_out', { ip: call.ip })
-  }
-  if (!allows(LOOPBACK)) fail('would_lock_out_loopback', { ip: LOOPBACK })
 }
 
-/** The API restriction that a change affects. */
-async function affected(
+/** A key works whatever the restriction of the dashboard is. */
+const isBrowser = ({ principal }: Call): boolean => hasPrefixOf(dashboardSession, principal.keyId)
+
+async function rulesAfter(
   call: Call,
-  { restriction, rule }: PlannedChange,
-): Promise<Pick<StoredRestriction, 'id' | 'policies'> | undefined> {
-  if (restriction) return restriction
-  const standing = await restrictionOn('api', call)
-  return standing?.enforced && rule && standing.policies.includes(rule.policy) ? standing : undefined
+  { rule: planned }: PlannedChange,
+  policies: readonly string[],
+): Promise<Rule[]> {
+  const rules: Rule[] = []
+  for (const policy of policies) {
+    const kept = (await rulesOf(policy, call)).filter(rule => rule.id !== planned?.id)
+    rules.push(...kept, ...(planned?.now && planned.policy === policy ? [planned.now] : []))
+  }
+  return rules
+}
+
+/** The restrictions that a change affects. */
+async function affected(call: Call, { restriction, rule }: PlannedChange): Promise<PlannedRestriction[]> {
+  if (restriction) return [restriction]
+  const found: PlannedRestriction[] = []
+  for (const type of lockableTypes) {
+    const standing = await restrictionOn(type, call)
+    if (standing?.enforced && rule && standing.policies.includes(rule.policy))
+      found.push({ ...standing, type })
+  }
+  return found
 }
 
 /** Rejects a member's change of a restriction's parts: only admins decide about restrictions. */

@@ -1060,6 +1060,11 @@ export const catalog = {
     status: 400,
     text: 'Request {id} asked for another protocol ({protocol}), such as a WebSocket: only requests with a response can be replayed.',
   },
+  replay_unsigned: {
+    number: 90420,
+    status: 400,
+    text: 'The request cannot be signed again: {reason}. Replay it without "resign", or with "via": "agent".',
+  },
   replays_busy: {
     number: 90418,
     status: 429,
@@ -1209,6 +1214,27 @@ export const catalog = {
     status: 503,
     text: 'No backend receives traffic for {host}.',
   },
+  passkey_rejected: {
+    number: 90521,
+    status: 401,
+    text: 'This passkey cannot sign in here ({reason}). Sign in in another way, and add it again if that persists.',
+  },
+  passkey_invalid: {
+    number: 90522,
+    status: 400,
+    text: 'The passkey cannot be added: {reason}.',
+  },
+  passkey_host: {
+    number: 90523,
+    status: 400,
+    text: 'Passkeys need HTTPS or localhost, and a host name: open the dashboard at such a URL.',
+  },
+  passkey_limit: {
+    number: 90524,
+    status: 400,
+    text: 'You have {limit} passkeys, which is the most. Delete one first.',
+  },
+  api_unavailable: { number: 90520, status: 503, text: 'The API at {host} does not respond at the moment.' },
   static_unreachable: { number: 3006, status: 502, text: 'The service behind {host} cannot be reached.' },
   static_timeout: {
     number: 3005,
@@ -1537,6 +1563,12 @@ export const catalog = {
     status: 403,
     text: 'A user may have at most {limit} TCP ports at once, half of the assignable ones. Close some of them, or ask the operator to widen ADIT_TCP_PORTS.',
   },
+  reload_admin: { number: 90491, status: 403, text: 'Only admins may reload the settings of the server.' },
+  reload_invalid: {
+    number: 90492,
+    status: 400,
+    text: 'No setting was changed, because one is invalid: {reason}. Correct it and reload again.',
+  },
   pool_options: {
     number: 90261,
     status: 400,
@@ -1688,6 +1720,26 @@ export const catalog = {
     number: 90431,
     status: 503,
     text: 'No gateway process responds. They restart within seconds; see the server log if this stays.',
+  },
+  cluster_unavailable: {
+    number: 90450,
+    status: 503,
+    text: 'The gateway cannot reach its database, so it assigns no new addresses. Existing ones work. Try again in a moment.',
+  },
+  tunnel_superseded: {
+    number: 90452,
+    status: 409,
+    text: 'Another agent got {url} while the gateway of this one could not reach its database. Request another address, or stop the other agent.',
+  },
+  node_alone: {
+    number: 90453,
+    status: 409,
+    text: 'This server is not in a cluster, so no other node could take over its agents. Stop it with SIGTERM.',
+  },
+  node_not_live: {
+    number: 90451,
+    status: 404,
+    text: 'There is no live node {id}. List the nodes with adit cluster.',
   },
   agent_closed: { number: 90085, status: 400, text: 'The agent was closed.' },
   agent_answer: {

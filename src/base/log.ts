@@ -34,6 +34,11 @@ export const createLog = (level: LogLevel, to: DestinationStream = standardError
     to,
   )
 
+/** Changes the level of a log of `createLog`; others have none. */
+export function setLogLevel(log: Log, level: LogLevel): void {
+  if ('level' in log) Object.assign(log, { level })
+}
+
 /** Fields of Node and driver errors besides the message. */
 const FACTS = ['code', 'errcode', 'status', 'syscall', 'address', 'port'] as const
 const MAX_CAUSES = 4

@@ -116,6 +116,11 @@ export class Family<M extends { read(): Reading }> {
     return metric
   }
 
+  /** Its value is no longer exported. */
+  remove(...labels: readonly string[]): void {
+    this.#members.delete(labels.join('\0'))
+  }
+
   samples(): Sample[] {
     return [...this.#members.values()].map(({ labels, metric }) => ({ labels, ...metric.read() }))
   }

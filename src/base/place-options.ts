@@ -15,10 +15,9 @@ export const withPlace = (command: Command): Command =>
     .option('--data-dir <folder>', 'data folder (ADIT_DATA_DIR, default ./data)')
     .option('--database-url <url>', 'a PostgreSQL database instead of a file (ADIT_DATABASE_URL)')
 
-export function settled({ config, dataDir, databaseUrl }: PlaceOptions): Settings {
+export function placeFlags({ config, dataDir, databaseUrl }: PlaceOptions): Map<string, string> {
   const given = Object.entries({ config, data_dir: dataDir, database_url: databaseUrl })
-  return readSettings(
-    new Map(given.filter((pair): pair is [string, string] => pair[1] !== undefined)),
-    process.env,
-  )
+  return new Map(given.filter((pair): pair is [string, string] => pair[1] !== undefined))
 }
+
+export const settled = (options: PlaceOptions): Settings => readSettings(placeFlags(options), process.env)

@@ -70,9 +70,10 @@ function readText(path: string): string {
 }
 
 /** The description of a setting, with its standard variables. */
-export function fullDocOf({ doc, standard = {} }: Setting<unknown>): string {
+export function fullDocOf({ doc, standard = {}, reload }: Setting<unknown>): string {
   const variables = Object.keys(standard)
-  return variables.length === 0 ? doc : `${doc} Also ${variables.join(', ')}.`
+  const also = variables.length === 0 ? '' : ` Also ${variables.join(', ')}.`
+  return `${doc}${also}${reload === true ? ' Reloadable.' : ''}`
 }
 
 interface Given {

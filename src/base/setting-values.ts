@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { ExitError } from '#base/exit-error.ts'
 import { canonicalAddress, parseRange, type Range } from '#base/addresses.ts'
 import { headerVerdict, signalAddress } from '#base/otlp.ts'
@@ -44,6 +45,16 @@ export function wholeNumber(minimum: number, maximum: number): (value: string) =
     /^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum
       ? Number(value)
       : refuse(`a whole number between ${minimum} and ${maximum}`)
+}
+
+const MAX_PROCESSES = 64
+
+export function processes(value: string): number {
+  if (value === 'auto') return Math.min(availableParallelism(), MAX_PROCESSES)
+  const count = /^\d{1,2}$/.test(value) ? Number(value) : 0
+  return count >= 1 && count <= MAX_PROCESSES
+    ? count
+    : refuse(`a whole number between 1 and ${MAX_PROCESSES}, or auto`)
 }
 
 export function url(value: string): string {
@@ -208,6 +219,34 @@ export function serviceName(value: string): string {
 export const onOff = (value: string): boolean =>
   value === 'on' ? true : value === 'off' ? false : refuse('on or off')
 
+/** The server of HTTP/2 for clients: the program's own, or that of Node. */
+export type Http2Server = 'own' | 'node'
+
+export const http2Server = (value: string): Http2Server =>
+  value === 'own' || value === 'node' ? value : refuse('own or node')
+
 export function logLevel(value: string): LogLevel {
   return logLevels.find(level => level === value) ?? refuse(`one of ${logLevels.join(', ')}`)
+}
+
+/** Listeners that may be behind a load balancer with the PROXY protocol. */
+export const proxiedListeners = ['http', 'https', 'tcp', 'agent', 'ssh'] as const
+export type ProxiedListener = (typeof proxiedListeners)[number]
+
+export function listenerNames(value: string): readonly ProxiedListener[] {
+  return listed(value).map(
+    name =>
+      proxiedListeners.find(each => each === name) ??
+      refuse(`comma-separated names of ${proxiedListeners.join(', ')}`),
+  )
+}
+
+/** Headers in which proxies pass on the address of their client. */
+export const proxyHeaders = ['x-forwarded-for', 'forwarded'] as const
+export type ProxyHeaderName = (typeof proxyHeaders)[number]
+
+export function proxyHeader(value: string): ProxyHeaderName {
+  return (
+    proxyHeaders.find(name => name === value.toLowerCase()) ?? refuse(`one of ${proxyHeaders.join(', ')}`)
+  )
 }

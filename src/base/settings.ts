@@ -14,13 +14,19 @@ import {
   groupRoles,
   headerNames,
   headers,
+  http2Server,
   ips,
+  listenerNames,
   logLevel,
   masterKey,
   nameServers,
   networks,
   onOff,
   ports,
+  processes,
+  proxiedListeners,
+  proxyHeader,
+  proxyHeaders,
   serviceName,
   share,
   text,
@@ -38,6 +44,8 @@ export interface Setting<Value> {
   readonly fallback?: string
   /** Throws with the words that follow "must be". */
   readonly read: (text: string) => Value
+  /** A reload applies a new value; all others need a restart. */
+  readonly reload?: true
   /** The gateway uses it: it is one of `GatewaySettings`, which worker processes receive too. */
   readonly gateway?: true
   /** Standard variables for the same value, in order of precedence, each with its parser. */
@@ -54,7 +62,7 @@ const managedAt = (provider: string) =>
   })
 
 const shareOf = (doc: string, fallback: string) =>
-  setting({ doc, example: 'COUNT', fallback, read: wholeNumber(1, 1_000_000), gateway: true })
+  setting({ doc, example: 'COUNT', fallback, read: wholeNumber(1, 1_000_000), gateway: true, reload: true })
 
 /** Every setting of the program. */
 export const settings = {
@@ -75,6 +83,13 @@ export const settings = {
     example: 'URL',
     read: url,
   }),
+  api_https: setting({
+    doc: 'Also serve the API at https://api.DOMAIN and the dashboard at https://dashboard.DOMAIN, on the HTTPS listener and with its certificate; DOMAIN is the shared domain.',
+    example: 'SWITCH',
+    fallback: 'off',
+    read: onOff,
+    gateway: true,
+  }),
   domain: setting({
     doc: 'Shared base domain. If it is a public name and the machine has a public address, its own or one of public_addresses, listeners that are not configured accept connections from the internet: HTTP on port 80, HTTPS on 443, agents on 4443, ssh on 2222, TCP endpoints, and DNS on port 53 of one address. The API stays on loopback.',
     example: 'DOMAIN',
@@ -87,6 +102,13 @@ export const settings = {
     example: 'SWITCH',
     fallback: 'on',
     read: onOff,
+    gateway: true,
+  }),
+  http2_server: setting({
+    doc: 'Server of HTTP/2 for clients: `own`, or `node` for that of Node, which needs more processor time and has no WebSocket.',
+    example: 'SERVER',
+    fallback: 'own',
+    read: http2Server,
     gateway: true,
   }),
   reconnect_wait: setting({
@@ -135,6 +157,7 @@ export const settings = {
     example: 'CALLS',
     fallback: '120',
     read: wholeNumber(0, 1_000_000),
+    reload: true,
   }),
   dashboard_idle: setting({
     doc: 'Minutes without requests after which a dashboard session ends.',
@@ -173,6 +196,8 @@ export const settings = {
     example: 'LEVEL',
     fallback: 'info',
     read: logLevel,
+    gateway: true,
+    reload: true,
   }),
   http_addr: setting({
     doc: 'Address of the HTTP listener.',
@@ -221,11 +246,51 @@ export const settings = {
     read: text,
     gateway: true,
   }),
+  proxy_protocol: setting({
+    doc: 'Networks of load balancers that begin every connection with a PROXY protocol header (version 1 or 2), which has the address of the client. Connections from there without a header, and connections from elsewhere, are closed. None by default.',
+    example: 'CIDR,...',
+    read: networks,
+    gateway: true,
+    reload: true,
+  }),
+  proxy_protocol_listeners: setting({
+    doc: `The listeners that proxy_protocol applies to: ${proxiedListeners.join(', ')}.`,
+    example: 'NAME,...',
+    fallback: proxiedListeners.join(','),
+    read: listenerNames,
+    gateway: true,
+    reload: true,
+  }),
+  trusted_proxies: setting({
+    doc: 'Networks of reverse proxies in front of the HTTP and HTTPS listeners and of the API: the client address is taken from their trusted_proxy_header. None by default.',
+    example: 'CIDR,...',
+    read: networks,
+    gateway: true,
+    reload: true,
+  }),
+  trusted_proxy_header: setting({
+    doc: `The header in which all these proxies pass on the client address: ${proxyHeaders.join(' or ')}. The other one is ignored, because a proxy that does not set it may forward that of the client.`,
+    example: 'NAME',
+    fallback: 'x-forwarded-for',
+    read: proxyHeader,
+    gateway: true,
+    reload: true,
+  }),
+  peer_addr: setting({
+    doc: 'Address of the listener for the other nodes of a cluster; with it this server joins the cluster of its PostgreSQL database. Off by default.',
+    example: 'HOST:PORT',
+    read: address,
+  }),
+  peer_url: setting({
+    doc: 'Where the other nodes reach this one, as HOST:PORT; by default the address of the peer listener, or the first public address.',
+    example: 'HOST:PORT',
+    read: address,
+  }),
   workers: setting({
-    doc: 'Gateway processes on this machine.',
-    example: 'N',
+    doc: 'Gateway processes on this machine; auto: one for each processor that the server may use. A node of a cluster has one.',
+    example: 'N|auto',
     fallback: '1',
-    read: wholeNumber(1, 64),
+    read: processes,
     gateway: true,
   }),
   credential_sessions: shareOf('Agent sessions that one credential may have at once.', '5000'),
@@ -334,6 +399,12 @@ export const settings = {
     fallback: '4096',
     read: wholeNumber(0, 1_000_000),
     gateway: true,
+  }),
+  metrics_endpoints: setting({
+    doc: 'Endpoints with metrics of their own at /metrics, whose labels then have their names; further ones are counted together.',
+    example: 'COUNT',
+    fallback: '0',
+    read: wholeNumber(0, 1000),
   }),
   page_name: setting({
     doc: 'Name on the pages of the gateway, such as error pages; Adit by default.',

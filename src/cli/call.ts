@@ -94,9 +94,9 @@ export async function call(
 
 /** Reads a singleton. */
 export async function callSingleton(
-  { path, filters = {} }: Singleton,
+  { method = 'GET', path, filters = {} }: Singleton,
   options: CommonOptions,
 ): Promise<void> {
   const query = new URLSearchParams(filtersIn(filters, options))
-  print(outputOf(await connect(options)({ method: 'GET', path, query }), [], options))
+  print(outputOf(await connect(options)({ method, path, query }), [], options))
 }

@@ -4,7 +4,7 @@ import { streamItems } from '#client/stream.ts'
 import type { Client, PageRequest, StreamOptions } from '#client/types.ts'
 import { dashboardCalls } from '#contract/dashboard.ts'
 import { operations, type Operation } from '#contract/operations.ts'
-import { singletons } from '#contract/singletons.ts'
+import { singletons, type Singleton } from '#contract/singletons.ts'
 import { streams } from '#contract/streams.ts'
 
 function methodsOf(operation: Operation, send: Send): [string, unknown][] {
@@ -26,9 +26,9 @@ export function createClient(options: ClientOptions): Client {
     name,
     Object.fromEntries(all.flatMap(operation => methodsOf(operation, send))),
   ])
-  const once = Object.entries(singletons).map(([name, { path }]) => [
+  const once = Object.entries<Singleton>(singletons).map(([name, { method = 'GET', path }]) => [
     name,
-    (filters?: PageRequest) => send({ method: 'GET', path, query: queryOf(filters) }),
+    (filters?: PageRequest) => send({ method, path, query: queryOf(filters) }),
   ])
   const sendStream = streamSender(options)
   const followed = Object.entries(streams).map(([name, stream]) => [

@@ -152,10 +152,14 @@ function describe(operation: Operation): object {
 
 function describeAll(): object {
   const paths: Record<string, Record<string, object>> = {}
-  for (const [name, { path, summary, output, filters }] of Object.entries<Singleton>(singletons)) {
+  for (const [name, { method = 'GET', path, summary, output, filters }] of Object.entries<Singleton>(
+    singletons,
+  )) {
     const responses = { 200: { description: 'Done.', content: json(output) }, ...refusals(always) }
     const parameters = filters && filterParameters(filters)
-    paths[path] = { get: { operationId: name, summary, ...(parameters && { parameters }), responses } }
+    paths[path] = {
+      [method.toLowerCase()]: { operationId: name, summary, ...(parameters && { parameters }), responses },
+    }
   }
   for (const [name, stream] of Object.entries(streams))
     paths[stream.path] = { get: describeStream(name, stream) }

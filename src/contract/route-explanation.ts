@@ -22,9 +22,9 @@ export const routeExplanation = object({
   path: line(),
   ip: line(),
   matched_host: also(id, { description: 'The name that matches the host: the same, or a wildcard.' }),
-  handled_by: also(oneOf('edge', 'tunnel', 'domain', 'sign_in', 'redirect', 'none'), {
+  handled_by: also(oneOf('edge', 'tunnel', 'domain', 'sign_in', 'api', 'redirect', 'none'), {
     description:
-      'What owns the name: an edge, a tunnel, or a reserved domain whose configuration has a backend; sign_in is the callback host.',
+      'What owns the name: an edge, a tunnel, or a reserved domain whose configuration has a backend; sign_in is the callback host, api the API and the dashboard of this server.',
   }),
   edge_id: id,
   route_id: id,

@@ -1,12 +1,24 @@
-import { boolean, integer, line, mapOf, moment, nullable, object, type TSchema } from '#contract/schema.ts'
+import {
+  boolean,
+  integer,
+  line,
+  listOf,
+  mapOf,
+  moment,
+  nullable,
+  object,
+  type TSchema,
+} from '#contract/schema.ts'
 import type { Filter } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { readSchema } from '#contract/shape-schema.ts'
 import { usage } from '#contract/usage.ts'
 import { serverStatus } from '#contract/status.ts'
 
-/** A read-only resource that exists once. */
+/** A resource that exists once, or an action of the whole server. */
 export interface Singleton {
+  /** Default GET. A POST is for admins, and has no body. */
+  readonly method?: 'GET' | 'POST'
   readonly path: string
   readonly summary: string
   readonly output: TSchema
@@ -42,5 +54,11 @@ export const singletons = {
     path: '/status',
     summary: 'The state of the server, and what needs attention.',
     output: serverStatus,
+  },
+  reload: {
+    method: 'POST',
+    path: '/reload',
+    summary: 'Reads the settings of the server again, and applies those that need no restart.',
+    output: object({ changed: listOf(line()), restart: listOf(line()) }),
   },
 } as const satisfies Record<string, Singleton>

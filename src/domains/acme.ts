@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ChallengeType } from '#acme/answers.ts'
 import { AcmeClient } from '#acme/client.ts'
 import type { DnsCheckOptions } from '#acme/dns-check.ts'
-import { systemDns } from '#acme/dns.ts'
+import { singleResolvers, systemDns } from '#acme/dns.ts'
 import { Issuer, type IssuerOptions } from '#acme/issuer.ts'
 import { defaultAcmeTimings, type AcmeTimings } from '#acme/timings.ts'
 import type { Call, Deps } from '#api/call.ts'
@@ -87,6 +87,7 @@ export function openAcme(options: AcmeOptions): AcmeHandle {
     store: options.api.store,
     environment,
     dnsCheck: dnsCheckOf(options.settings, environment),
+    resolvers: singleResolvers(options.settings.acme_dns),
     expedite: async id => issuer?.expedite(id),
     now: options.api.now,
   })

@@ -14,6 +14,8 @@ export interface DnsZonesOptions {
   readonly addresses: readonly string[]
   /** The addresses of the name servers, if they differ. */
   readonly nameServerIps?: readonly string[]
+  /** The addresses of the nodes of a cluster that serve; `addresses` are those of this one. */
+  readonly nodes?: () => readonly string[]
   /** The CAs that may issue certificates; any when empty. */
   readonly authorities: readonly string[]
   readonly now?: () => number
@@ -22,6 +24,8 @@ export interface DnsZonesOptions {
 type ZoneEntry = readonly [name: string, set: RecordSet]
 
 const TTL = 300
+/** Short, so that clients leave a node that has gone. */
+const NODES_TTL = 15
 const DELEGATION_TTL = 3600
 /** Short, so that a challenge record is seen although the name was queried a moment before. */
 const NEGATIVE_TTL = 30
@@ -48,6 +52,8 @@ export class DnsZones implements Zones, Follower {
   readonly #rows = new Map<string, SourceRow>()
   #table: ZoneTable | undefined
   #serial = 0
+  /** The addresses of the current table. */
+  #shown = ''
 
   constructor(options: DnsZonesOptions) {
     this.#options = options
@@ -67,9 +73,23 @@ export class DnsZones implements Zones, Follower {
     this.#table = undefined
   }
 
+  /** A node has joined or left, or drains. */
+  nodesChanged(): void {
+    const now = this.#nodes().join()
+    if (now !== this.#shown) this.#table = undefined
+    this.#shown = now
+  }
+
   zoneOf(name: string): Zone | undefined {
-    this.#table ??= this.#build()
-    return this.#table.zoneOf(name)
+    return this.#current().zoneOf(name)
+  }
+
+  all(): Iterable<Zone> {
+    return this.#current().all()
+  }
+
+  #current(): ZoneTable {
+    return (this.#table ??= this.#build())
   }
 
   #build(): ZoneTable {
@@ -106,7 +126,10 @@ export class DnsZones implements Zones, Follower {
   }
 
   #shared(): Plan {
-    const { domain, nameServerIps: askedAt } = this.#options
+    const { domain, nameServerIps, addresses } = this.#options
+    // Every node has a name server, unless this one's listens on one of several addresses.
+    const isOne = nameServerIps !== undefined && nameServerIps.length < addresses.length
+    const askedAt = this.#options.nodes === undefined || isOne ? nameServerIps : this.#nodes()
     const hosts = [...OWN_HOSTS, '*', '*.cname', '*.tcp'].map(label => `${label}.${domain}`)
     const servers = nameServers(domain)
     const entries = [
@@ -142,8 +165,17 @@ export class DnsZones implements Zones, Follower {
     return [...names].flatMap(name => this.#leadsHere(name))
   }
 
-  #leadsHere(name: string, addresses = this.#options.addresses): ZoneEntry[] {
-    return addressSets(addresses, TTL).map(set => [name, set] as const)
+  /** Those of this node while no other is known to serve. */
+  #nodes(): readonly string[] {
+    const { nodes, addresses } = this.#options
+    const serving = nodes?.() ?? []
+    return serving.length > 0 ? [...new Set(serving)].toSorted() : addresses
+  }
+
+  #leadsHere(name: string, addresses = this.#nodes()): ZoneEntry[] {
+    return addressSets(addresses, this.#options.nodes === undefined ? TTL : NODES_TTL).map(
+      set => [name, set] as const,
+    )
   }
 }
 

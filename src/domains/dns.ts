@@ -10,6 +10,7 @@ import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { results, type Result } from '#dns/responder.ts'
 import { DnsServer } from '#dns/server.ts'
+import type { Zone } from '#dns/zone.ts'
 import type { Source } from '#registry/records/source.ts'
 import { dnsKinds, DnsZones } from '#domains/dns-zones.ts'
 
@@ -18,24 +19,51 @@ export interface DnsSide {
   readonly bound: AddressSetting | undefined
   /** Warnings for the operator. */
   readonly warnings: readonly string[]
+  /** Those that are served now; none when it is off. */
+  zones(): Iterable<Zone>
   /** As Prometheus reads them; empty when it is off. */
   metrics(): string
   close(): void
 }
 
-const off: DnsSide = { bound: undefined, warnings: [], metrics: () => '', close: () => undefined }
+/** The addresses of the nodes of a cluster that serve. */
+export interface NodeAddresses {
+  current(): readonly string[]
+  watch(changed: () => void): () => void
+}
+
+interface DnsParts {
+  readonly log: Log
+  readonly sharesPorts?: SharesPorts
+  /** Set for a node of a cluster. */
+  readonly nodes?: NodeAddresses | undefined
+}
+
+const off: DnsSide = {
+  bound: undefined,
+  warnings: [],
+  zones: () => [],
+  metrics: () => '',
+  close: () => undefined,
+}
 
 /** Starts the DNS server, unless it is off. One process serves it for the whole machine. */
 export async function startDns(
   settings: Settings,
   source: Source,
-  { log, sharesPorts }: { readonly log: Log; readonly sharesPorts?: SharesPorts },
+  { log, sharesPorts, nodes }: DnsParts,
 ): Promise<DnsSide> {
   const { dns_addr: address, domain, caa = [] } = settings
   if (address === undefined) return off
   const addresses = publicAddresses(settings)
   const askedAt = nameServerAddresses(address, addresses)
-  const zones = new DnsZones({ domain, addresses, nameServerIps: askedAt, authorities: caa })
+  const zones = new DnsZones({
+    domain,
+    addresses,
+    nameServerIps: askedAt,
+    authorities: caa,
+    ...(nodes && { nodes: () => nodes.current() }),
+  })
   const registry = new Registry()
   const server = new DnsServer({
     zones,
@@ -43,7 +71,12 @@ export async function startDns(
     counted: counter(registry),
     ...(sharesPorts && { sharesPorts }),
   })
-  const unfollow = await source.watch(dnsKinds, zones)
+  const unfollowRows = await source.watch(dnsKinds, zones)
+  const unwatchNodes = nodes?.watch(() => zones.nodesChanged())
+  const unfollow = (): void => {
+    unfollowRows()
+    unwatchNodes?.()
+  }
   const bound = await server.listen(address).catch((error: unknown) => {
     unfollow()
     throw cannotListen(error, address, 'ADIT_DNS_ADDR')
@@ -51,6 +84,7 @@ export async function startDns(
   return {
     bound,
     warnings: addresses.length > 0 ? [] : [NO_ADDRESS],
+    zones: () => zones.all(),
     metrics: () => renderMetrics(registry.snapshot()),
     close() {
       unfollow()

@@ -1,3 +1,4 @@
+import type { DeliveryAttempt } from '#events/attempts.ts'
 import { cursorBody, newCursor, type CursorBody, type Health } from '#events/cursor.ts'
 import { mergedHealth } from '#events/health.ts'
 import type { Delivery } from '#events/delivery.ts'
@@ -10,6 +11,8 @@ export interface DeliveryStatus extends Health {
   readonly subscription_id: string
   readonly destination_id: string
   readonly dead_letters: number
+  /** Of this server. */
+  readonly attempts: readonly DeliveryAttempt[]
   /** Changes, and traffic of this server, that are not processed yet. */
   readonly waiting: number
 }
@@ -45,8 +48,8 @@ async function statusOf(
   written: CursorBody | undefined,
   options: DeliveryStatusOptions,
 ): Promise<DeliveryStatus> {
-  const { id, subscriptionId, destinationId, health, outboxDelivery, trafficWaiting } = delivery
-  const common = { id, subscription_id: subscriptionId, destination_id: destinationId }
+  const { id, subscriptionId, destinationId, health, attempts, outboxDelivery, trafficWaiting } = delivery
+  const common = { id, subscription_id: subscriptionId, destination_id: destinationId, attempts }
   if (outboxDelivery) {
     const waiting = trafficWaiting + Math.max(0, options.latest - outboxDelivery.sequence)
     return { ...common, ...health, dead_letters: outboxDelivery.deadLetters, waiting }

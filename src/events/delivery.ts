@@ -1,5 +1,6 @@
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
+import type { DeliveryAttempt } from '#events/attempts.ts'
 import { Batch } from '#events/batch.ts'
 import type { DeliveryTimings } from '#events/backoff.ts'
 import { Notifier } from '#events/notifier.ts'
@@ -104,6 +105,11 @@ export class Delivery {
   /** As far as this server knows. */
   get health(): Health {
     return this.#sender.health
+  }
+
+  /** The last attempts of this server. */
+  get attempts(): readonly DeliveryAttempt[] {
+    return this.#sender.attempts
   }
 
   /** The state of the outbox part; undefined on other servers than the leader. */

@@ -1,5 +1,6 @@
 import { timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
+import { DeliveryAttempts, type DeliveryAttempt } from '#events/attempts.ts'
 import { Batch } from '#events/batch.ts'
 import { waitAfter, type DeliveryTimings } from '#events/backoff.ts'
 import { Notifier } from '#events/notifier.ts'
@@ -64,6 +65,7 @@ export class Sender {
   #destination: Destination | undefined
   #outdated = false
   #health = unknownHealth
+  readonly #attempts = new DeliveryAttempts()
   #failures = 0
   #nextTryAt = 0
   #closing = false
@@ -74,6 +76,10 @@ export class Sender {
 
   get health(): Health {
     return this.#health
+  }
+
+  get attempts(): readonly DeliveryAttempt[] {
+    return this.#attempts.all
   }
 
   /** The health stored by the previous leader. */
@@ -167,8 +173,9 @@ export class Sender {
     attempt: SendAttempt,
   ): Promise<DeliveryError | 'too large' | undefined> {
     if (this.#closing) throw new DeliveryClosed()
-    const { semaphore, metrics } = this.#options
+    const { semaphore, metrics, now } = this.#options
     let allowed: readonly OutgoingEvent[] = []
+    let ended = this.#attempts.begin(events.length, now())
     try {
       const destination = await this.#open()
       // The destination may have changed since the batch was made.
@@ -176,15 +183,20 @@ export class Sender {
       await semaphore.run(async () => {
         if (!attempt.isValid()) throw new LeaseLost()
         allowed = await this.#options.allowed(events)
+        // Without the wait for others.
+        ended = this.#attempts.begin(allowed.length, now())
         if (allowed.length > 0) await destination.send(allowed, this.#abort.signal)
       })
     } catch (error) {
       if (this.#abort.signal.aborted) throw new DeliveryClosed()
       if (error instanceof LeaseLost) throw error
       metrics.attempts.failed.add()
-      return this.#failureOf(error)
+      const failure = this.#failureOf(error)
+      ended(failure.message.slice(0, MAX_REASON))
+      return failure
     }
     if (allowed.length === 0) return undefined
+    ended(null)
     metrics.attempts.sent.add()
     metrics.events.delivered.add(allowed.length)
     await this.#succeeded()

@@ -49,8 +49,12 @@ export interface GatewayOptions {
   readonly usage?: UsageCounter
   /** Where traces are sent; none are created when absent. */
   readonly tracing?: Pick<TracingOptions, 'setup' | 'egress'> | undefined
+  /** The Unix socket at which the API accepts requests of the gateway; absent: clients do not reach the API here. */
+  readonly apiSocket?: string | undefined
   /** Several processes share the ports. */
   readonly sharesPorts?: SharesPorts
+  /** Where agents reach the other nodes of the cluster; none when absent. */
+  readonly otherAgentAddresses?: (() => readonly string[]) | undefined
   /** Reaches the agents of other processes too, given those of this one. */
   readonly connectPeers?: ((local: AgentRegistry) => Promise<AgentDialer>) | undefined
 }

@@ -1,5 +1,9 @@
+import { pageTheme } from '#http/pages/theme.ts'
 import { hkdfSync } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import { setLogLevel } from '#base/log.ts'
+import { apiHost, dashboardHost } from '#base/own-names.ts'
+import type { GatewaySettings } from '#base/settings.ts'
 import { SAML_PREFIX } from '#auth/saml/place.ts'
 import { samlRoutes } from '#auth/saml/saml-routes.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
@@ -9,6 +13,7 @@ import { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
 import type { MakeBackend } from '#gateway/backends/backend.ts'
+import { apiBackend } from '#gateway/backends/api.ts'
 import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import { type ClientListeners, makeClientListeners } from '#gateway/client-listeners.ts'
 import { countConnections } from '#gateway/connection-metrics.ts'
@@ -50,6 +55,12 @@ export interface Gateway {
   readonly explain: ExplainRequest
   readonly captures: Captures
   readonly replays: RequestReplays
+  /** Reaches the agents of all processes. */
+  readonly dialer: AgentDialer
+  /** Connections of clients. */
+  readonly clientConnections: () => number
+  /** Applies new values of settings that need no restart. */
+  reload(changes: Partial<GatewaySettings>): void
   /** Stops accepting clients and finishes their requests; agents stay. What lasts past the deadline is aborted. */
   quiesce(deadlineMs: number): Promise<void>
   /**
@@ -81,7 +92,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const placesAt: PlacesAt = (scheme, host) => router.signInPlaces(scheme, host)
   const { modules, signIn } = makeModules(options, { info, records, placesAt })
   const resumption = new ResumptionTokens(options.keys.proofs)
-  const common = { info, records, directory, log, modules, resumption }
+  const { otherAgentAddresses } = options
+  const common = { info, records, directory, log, modules, resumption, otherAgentAddresses }
   const registry: AgentRegistry = opened.adopt(
     new AgentRegistry({ ...common, limits, probe: id => dialer.probe(id) }),
     it => it.close(),
@@ -106,18 +118,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const defaultEnd = (): number => certificates.defaultEnd
   opened.defer(watchExpiry(metrics, { info, records, log, defaultEnd }))
   const requests = new RequestLog({ metrics, log, traffic, usage, captures, ...options.requests })
-  const replays = new RequestReplays({ captures, answer: router.answer, observer: requests, log })
-  const clients = makeClientListeners(options, {
-    records,
-    router,
-    certificates,
-    metrics,
-    requests,
-    tracing,
-    handshaken,
-    closing,
-    agents: options.addresses.agent && agents,
-  })
+  const theme = pageTheme(info)
+  const replays = new RequestReplays({ captures, answer: router.answer, observer: requests, log, theme })
+  const served = { records, router, certificates, metrics, requests, tracing, handshaken, closing }
+  const clients = makeClientListeners(
+    { ...options, info },
+    { ...served, agents: options.addresses.agent && agents },
+  )
   countConnections(metrics, { ...clients, agent: agents, ssh }, { directory, info })
   const ports = new TcpPortReconciler({ ...common, router, ports: clients.tcp })
   const { quiesce, moveOut } = waysToLeave({ clients, ports, router, agents })
@@ -132,8 +139,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return running.disposeAsync()
   }
   const explain: ExplainRequest = request => explainRequest(router, records, request)
-  const live = { requests, captures, replays, explain }
-  return { bound, info, records, registry, metrics, ...live, quiesce, moveOut, drain }
+  const { http, https, tcp } = clients
+  const clientConnections = (): number => http.connections + https.connections + tcp.connections
+  const live = { requests, captures, replays, explain, dialer, clientConnections }
+  const reload = (changes: Partial<GatewaySettings>): void => {
+    Object.assign(options.info, changes)
+    Object.assign(info, changes)
+    if (changes.log_level !== undefined) setLogLevel(log, changes.log_level)
+  }
+  return { bound, info, records, registry, metrics, ...live, reload, quiesce, moveOut, drain }
 }
 
 /** The SSH listener knows its host. */
@@ -212,20 +226,30 @@ function makeSsh(
   })
 }
 
-interface RouterParts extends Omit<RouterOptions, 'backend' | 'egress' | 'central' | 'recent'> {
+interface RouterParts extends Omit<RouterOptions, 'api' | 'backend' | 'egress' | 'central' | 'recent'> {
   readonly ssh: SshListener | undefined
   readonly signIn: SignIn
 }
 
-function makeRouter({ egress, recentNames = [] }: GatewayOptions, { signIn, ...parts }: RouterParts): Router {
+function makeRouter(
+  { egress, apiSocket, recentNames = [] }: GatewayOptions,
+  { signIn, ...parts }: RouterParts,
+): Router {
+  const { domain } = parts.info
   return new Router({
     ...parts,
     egress,
+    api: apiSocket === undefined ? undefined : apiAt(domain, apiSocket),
     backend: makeBackend(parts),
     central: head => signIn.callbackHandler(head),
     recent: { before: recentNames },
   })
 }
+
+const apiAt = (domain: string, socket: string): RouterOptions['api'] => ({
+  hosts: new Set([apiHost(domain), dashboardHost(domain)]),
+  backend: apiBackend(socket),
+})
 
 interface BackendParts {
   readonly directory: Directory

@@ -1,5 +1,5 @@
 import { inBackground } from '#base/background.ts'
-import { fail } from '#base/errors.ts'
+import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import { type Body, bodyOf, noBody } from '#http/body.ts'
 import { ClientAbort, type Endpoint, type Exchange, type Observer, type Reply } from '#http/exchange.ts'
@@ -8,6 +8,8 @@ import { HttpError } from '#http/http-error.ts'
 import { parseRequestHead } from '#http/http1-request-head.ts'
 import { isBare } from '#http/http1-serialize.ts'
 import { errorReply } from '#http/pages.ts'
+import { withPage } from '#http/pages/send-page.ts'
+import type { PageTheme } from '#http/pages/theme.ts'
 import { RequestContext } from '#http/request-context.ts'
 import type { CaptureRecord, ReplayOrder } from '#registry/live.ts'
 import type { CapturedRequest } from '#telemetry/capture/captured-request.ts'
@@ -18,6 +20,8 @@ interface ReplayOptions {
   readonly answer: Endpoint
   readonly observer: Observer
   readonly log: Log
+  /** How error pages look. */
+  readonly theme: PageTheme
 }
 
 /** The request header that marks a replay; only the gateway sets it. */
@@ -66,10 +70,11 @@ export class RequestReplays {
         void inBackground({ task: 'replays', log: this.#options.log }, async () =>
           (await replying).body.cancel(),
         )
-      const sent =
+      const given =
         reply === 'late' ? errorReply('upstream_timeout', head, { seconds: WAIT_MS / 1000 }) : reply
+      const sent = withPage(given, { theme: this.#options.theme, ip: client.ip, context })
       observer.replied(client, head, sent, context)
-      observer.ended(context, reply !== 'late' && (await received(reply, head, late)))
+      observer.ended(context, reply !== 'late' && (await received(sent, head, late)))
     } finally {
       clearTimeout(timer)
       clientAbort.abort()
@@ -80,6 +85,8 @@ export class RequestReplays {
     try {
       return await this.#options.answer(exchange)
     } catch (error) {
+      // Nothing was sent, and the caller can change the order.
+      if (error instanceof Problem && error.code === 'replay_unsigned') throw error
       this.#options.observer.failed(exchange.head, error)
       return errorReply('gateway_fault', exchange.head)
     }
@@ -112,6 +119,8 @@ function exchangeOf(captured: CapturedRequest, order: ReplayOrder): Exchange {
   const head = headOf(captured, order, bytes.length)
   const context = new RequestContext()
   context.connection.skipsModules = order.via === 'agent'
+  context.connection.resigns = order.resign
+  context.connection.replayOf = id
   context.connection.content = { counted: bytes.length }
   const body: Body = bytes.length === 0 ? { ...noBody, framing: head.framing } : bodyOf(bytes)
   return {

@@ -21,6 +21,7 @@ export const groupSpecs: readonly GroupSpec[] = [
       'bot_users',
       'service_users',
       'dashboard_sessions',
+      'passkeys',
     ],
   },
   {
@@ -44,8 +45,8 @@ export const groupSpecs: readonly GroupSpec[] = [
   {
     id: 'names',
     title: 'Names and addresses',
-    doc: 'Your host names and TCP addresses.',
-    collections: ['reserved_domains', 'reserved_addrs', 'agent_ingresses'],
+    doc: 'Your host names and TCP addresses, and the zones of the DNS server.',
+    collections: ['reserved_domains', 'reserved_addrs', 'agent_ingresses', 'dns_zones'],
   },
   {
     id: 'certificates',
@@ -81,7 +82,7 @@ export const groupSpecs: readonly GroupSpec[] = [
     id: 'online',
     title: 'What is online',
     doc: 'Online agents, tunnels and endpoints, and the last requests with the reason for each response, their headers and bodies.',
-    collections: ['endpoints', 'tunnels', 'tunnel_sessions', 'requests', 'captures'],
+    collections: ['endpoints', 'tunnels', 'nodes', 'tunnel_sessions', 'requests', 'captures'],
   },
   {
     id: 'visitors',

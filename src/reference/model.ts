@@ -184,10 +184,12 @@ function build(): Reference {
     groups: groups.filter(group => group.collections.length > 0),
     modules: [...names].map(([module, id]) => moduleEntry(module, id)).toSorted(byId),
     singletons: [
-      ...Object.values<Singleton>(singletons).map(({ path, summary, filters }): OperationLine => {
-        const query = filters ? `; query: ${Object.keys(filters).join(', ')}` : ''
-        return { method: 'GET', path, summary, body: `none${query}`, answer: '200' }
-      }),
+      ...Object.values<Singleton>(singletons).map(
+        ({ method = 'GET', path, summary, filters }): OperationLine => {
+          const query = filters ? `; query: ${Object.keys(filters).join(', ')}` : ''
+          return { method, path, summary, body: `none${query}`, answer: '200' }
+        },
+      ),
       ...Object.values(dashboardCalls).map(({ method, path, summary, status, ...call }): OperationLine => {
         return { method, path, summary, body: 'input' in call ? 'JSON' : 'none', answer: String(status) }
       }),

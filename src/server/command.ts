@@ -41,10 +41,13 @@ export function serveCommand(): Command {
 }
 
 async function run(options: Readonly<Record<string, string>>, starter: Starter | undefined): Promise<void> {
+  // A reload that is requested before the server can do it must not end the process.
+  process.on('SIGHUP', () => undefined)
   const flags = new Map(Object.entries(options).map(([name, value]) => [snake(name), value]))
   // Loaded only now: other commands start in half the time without the server's code.
   const { publicDefaults } = await import('#base/public-defaults.ts')
-  const settled = readSettings(flags, process.env, publicDefaults)
+  const readAgain = () => readSettings(flags, process.env, publicDefaults)
+  const settled = readAgain()
   const [{ serve }, { live }, { welcome }, { hostHere }, { LastResort }, { createLog }, { inBackground }] =
     await Promise.all([
       import('#server/serve.ts'),
@@ -57,7 +60,7 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
     ])
   const log = createLog(settled.log_level)
   using lastResort = new LastResort(log)
-  const running = await serve(settled, log, { uncaughts: lastResort, succession: starter })
+  const running = await serve(settled, log, { uncaughts: lastResort, succession: starter, readAgain })
   const { bound, url } = running
   const record = recordRunning(settled.data_dir, {
     ...(url !== undefined && { api_url: url }),

@@ -1,24 +1,31 @@
 import { createApi } from '#api/app.ts'
 import type { Deps } from '#api/call.ts'
+import { pruneChallenges } from '#api/dashboard/passkey-rows.ts'
 import { prunePasswords } from '#api/dashboard/password-rows.ts'
 import { pruneSessions, type SessionLimits } from '#api/dashboard/sessions.ts'
 import type { HttpServer } from '#api/http-server.ts'
 import type { Degraded } from '#api/pages.ts'
 import { type SharesPorts, cannotListen } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
+import { dashboardHost } from '#base/own-names.ts'
 import type { AddressSetting } from '#base/setting-values.ts'
+import type { SettingChanges } from '#base/changed-settings.ts'
 import type { Settings } from '#base/settings.ts'
+import { TrustedProxies } from '#base/trusted-proxies.ts'
 import type { GatewayHandle } from '#cluster/gateway-handle.ts'
+import type { Cluster } from '#cluster/nodes/cluster.ts'
 import { randomPorts } from '#cluster/ports.ts'
 import { type AcmeHandle, type AcmeOptions, openAcme } from '#domains/acme.ts'
 import { NO_AUTHORITY } from '#domains/acme/no-authority.ts'
-import { type DnsSide, startDns } from '#domains/dns.ts'
+import { type DnsSide, publicAddresses, startDns } from '#domains/dns.ts'
+import { shownZone } from '#domains/shown-zones.ts'
 import { openExpiry } from '#domains/expiry/expiry-watch.ts'
 import { httpsUrl } from '#domains/shared-domain.ts'
 import type { Source } from '#registry/records/source.ts'
 import type { EventsHandle } from '#server/events.ts'
 import type { InstallationAccount } from '#server/first-start.ts'
 import { dashboardOpenId } from '#server/dashboard-openid.ts'
+import { nodeAddresses, type NodesOptions, withNodes } from '#server/nodes.ts'
 import { Maintenance } from '#server/maintenance.ts'
 import type { ServerMetrics } from '#server/metrics.ts'
 import type { UsageRecorder } from '#server/usage/usage-recorder.ts'
@@ -38,9 +45,13 @@ export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'no
   readonly userSessions: UserSessions
   readonly usage: UsageRecorder
   readonly metrics: ServerMetrics
+  readonly reload: () => Promise<SettingChanges>
   readonly ready: () => Promise<readonly Degraded[]>
   readonly version: string
+  readonly cluster: Cluster | undefined
   readonly sharesPorts: SharesPorts
+  /** Where it accepts requests of the gateway; undefined: only at its own address. */
+  readonly apiSocket: string | undefined
 }
 
 /** The API, the DNS server and the maintenance. */
@@ -57,15 +68,23 @@ export interface ControlPlane {
 export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   await using opened = new AsyncDisposableStack()
   const { settings, log, source, gateway, events, metrics, sharesPorts } = options
-  const deps = depsOf(options, id => acme.check(id))
+  const deps = depsOf(options, {
+    checkDomain: id => acme.check(id),
+    zones: () => [...dns.zones()].map(zone => shownZone(zone, options.account.id)),
+  })
   const acme: AcmeHandle = openAcme({ settings, client: options.authority, api: deps, source, log })
   const expiry = openExpiry({ api: deps, source, log })
   const maintenance = new Maintenance({ acme, expiry, pruned: prunedBy(options) })
   const api = createApi({
     ...deps,
     log,
-    rateLimit: settings.rate_limit,
+    rateLimit: () => settings.rate_limit,
+    reload: options.reload,
     publicUrl: settings.api_url,
+    dashboardUrl: settings.api_https
+      ? httpsUrl(dashboardHost(settings.domain), settings, gateway.bound.https)
+      : undefined,
+    proxies: new TrustedProxies(settings),
     ready: options.ready,
     metrics: async () =>
       (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics() + events.metrics(),
@@ -78,7 +97,15 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   opened.defer(async () => {
     await Promise.all([maintenance.close(), api.close()])
   })
-  const dns = opened.adopt(await startDns(settings, source, { log, sharesPorts }), it => it.close())
+  const dns: DnsSide = opened.adopt(
+    await startDns(settings, source, {
+      log,
+      sharesPorts,
+      nodes: options.cluster && nodeAddresses(options.cluster),
+    }),
+    it => it.close(),
+  )
+  if (options.apiSocket !== undefined) await api.listenToGateway(options.apiSocket)
   const url = await listen(api, settings, sharesPorts)
   const bound = (): Bound => ({
     ...(url !== undefined && { api: addressIn(url) }),
@@ -93,7 +120,9 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   }
 }
 
-function depsOf(options: ControlPlaneOptions, checkDomain: Deps['checkDomain']): Deps {
+interface StartedLater extends Pick<Deps, 'checkDomain'>, Pick<NodesOptions, 'zones'> {}
+
+function depsOf(options: ControlPlaneOptions, { checkDomain, zones }: StartedLater): Deps {
   const { settings, store, sealer, now, account, gateway } = options
   return {
     store,
@@ -101,7 +130,14 @@ function depsOf(options: ControlPlaneOptions, checkDomain: Deps['checkDomain']):
     now,
     refreshUsage: () => options.usage.refresh(),
     checkDomain,
-    live: options.events.live(gateway.live),
+    live: withNodes(options.events.live(gateway.live), {
+      cluster: options.cluster,
+      gateway,
+      version: options.version,
+      region: settings.region,
+      publicAddresses: publicAddresses(settings),
+      zones,
+    }),
     info: {
       accountId: account.id,
       accountCreatedAt: account.createdAt,
@@ -132,6 +168,7 @@ const prunedBy = ({ store, userSessions, settings, events, log, now }: ControlPl
       await userSessions.prune()
       await pruneSessions({ store, now, limits: dashboardLimits(settings) })
       await prunePasswords(store)
+      await pruneChallenges(store, now)
     },
   },
   auditDays: settings.audit_days,

@@ -23,12 +23,14 @@ export interface LifetimeOptions {
 export async function live(options: LifetimeOptions): Promise<number> {
   const { running, starter, log, onEnd } = options
   const stopped = stopSignal()
+  reloadOn('SIGHUP', running, log)
   // Waiting for a signal does not keep a process alive, and its listeners may all be off.
   const alive = setInterval(() => undefined, DAY_MS)
   // Only the first process is known outside, so only it gets the signal.
   const restarts = starter ? undefined : new Restarts(running, log)
   const end = await Promise.race([
     stopped,
+    running.drainRequested.then((): End => 'stop'),
     ...(starter ? [starter.ended] : []),
     ...(restarts ? [restarts.replaced] : []),
   ])
@@ -71,6 +73,7 @@ class Restarts {
   /** Stays until the server exits, and resolves to its exit code. */
   async accompany(stopped: Promise<End>): Promise<number> {
     void stopped.then(() => this.#current?.send('stop'))
+    process.removeAllListeners('SIGHUP').on('SIGHUP', () => this.#current?.send('reload'))
     this.#complete()
     for (;;) {
       const current = this.#current
@@ -121,6 +124,14 @@ class Restarts {
     await before.exited
     this.#complete()
   }
+}
+
+/** What is wrong with the settings is logged, and the server continues with those before. */
+function reloadOn(signal: NodeJS.Signals, running: Pick<Running, 'reload'>, log: Log): void {
+  process.on(signal, () => {
+    const failed = 'the settings were not reloaded'
+    void inBackground({ task: 'reload', log, failed }, () => running.reload())
+  })
 }
 
 const stopSignal = (): Promise<End> =>

@@ -1,8 +1,10 @@
 import type { Answered } from '#api/http-server.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { type Counter, Registry } from '#base/metrics.ts'
+import { declareClusterMetrics, type MeasuredCluster } from '#server/cluster-metrics.ts'
 import type { StoreErrorCode } from '#store/store-error.ts'
 import type { StoreObserver } from '#store/measured-engine.ts'
+import { EndpointMetrics } from '#telemetry/usage/endpoint-metrics.ts'
 
 /** In seconds. Most SQLite work takes less than a millisecond, a flush to disk some. */
 const STORE_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
@@ -46,6 +48,16 @@ export class ServerMetrics {
     this.#registry
       .counter('adit_config_apply_errors_total', 'Changes that could not be read or decrypted.')
       .from(() => source.failures)
+  }
+
+  /** Exports this server as a node of its cluster. */
+  followCluster(cluster: MeasuredCluster, clients: () => number): void {
+    declareClusterMetrics(this.#registry, cluster, clients)
+  }
+
+  /** Counts usage by endpoint, for as many endpoints. */
+  endpoints(limit: number): EndpointMetrics | undefined {
+    return limit === 0 ? undefined : new EndpointMetrics(this.#registry, limit)
   }
 
   text(): string {

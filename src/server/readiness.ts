@@ -14,6 +14,8 @@ export interface ReadinessOptions {
   /** The folder of a SQLite database; undefined for another one. */
   readonly folder: string | undefined
   readonly uncaught: () => Uncaught
+  /** Other nodes should get new clients. */
+  readonly isDraining?: () => boolean
 }
 
 /** Determines whether the server works, and what is impaired. */
@@ -33,6 +35,7 @@ export class Readiness {
 
   /** What is impaired while the server still works; rejects with the reason when it does not. */
   async check(): Promise<readonly Degraded[]> {
+    if (this.#options.isDraining?.() === true) throw new Error('The node drains.')
     await this.#options.store.ping()
     const { count, last } = this.#options.uncaught()
     return [

@@ -1,6 +1,7 @@
 import { API_TOKENS } from '#api/behaviours/credentials.ts'
 import type { Degraded } from '#api/pages.ts'
 import { inBackground } from '#base/background.ts'
+import type { SettingChanges } from '#base/changed-settings.ts'
 import { prepareDataFolder } from '#base/data-folder.ts'
 import type { Uncaught } from '#base/last-resort.ts'
 import { createLog, type Log } from '#base/log.ts'
@@ -8,18 +9,22 @@ import { tokenHash } from '#base/secrets.ts'
 import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { StartError } from '#base/start-error.ts'
-import type { GatewayHandle } from '#cluster/gateway-handle.ts'
+import type { GatewayHandle, GatewayParts } from '#cluster/gateway-handle.ts'
+import type { Cluster } from '#cluster/nodes/cluster.ts'
 import { startInProcess } from '#cluster/in-process.ts'
 import { startWorkers } from '#cluster/workers.ts'
 import { openAuthority } from '#domains/acme.ts'
 import type { Watching } from '#domains/domain-watch.ts'
 import { sharedDomain } from '#domains/shared-domain.ts'
+import { newApiSocket } from '#server/api-socket.ts'
 import { type ControlPlane, openControlPlane } from '#server/control-plane.ts'
 import { openEvents } from '#server/events.ts'
 import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/first-start.ts'
 import { openParts } from '#server/gateway-parts.ts'
+
 import { ServerMetrics } from '#server/metrics.ts'
 import { Readiness } from '#server/readiness.ts'
+import { reloading } from '#server/reload.ts'
 import { Sharing } from '#server/sharing.ts'
 import { UsageRecorder } from '#server/usage/usage-recorder.ts'
 import { UserSessions } from '#server/user-sessions.ts'
@@ -34,6 +39,10 @@ const DRAIN_MS = 30_000
 /** The same when a successor is ready: until then its clients do not reach agents that are still used here. */
 const MOVE_OUT_MS = 5000
 
+/** Agents of a draining node may take this long to connect elsewhere, and requests that long to finish. */
+const AGENTS_MOVE_MS = 10_000
+const NODE_DRAIN_MS = 20_000
+
 export interface Running {
   /** The API address for this machine; undefined when it is off. */
   readonly url: string | undefined
@@ -45,10 +54,14 @@ export interface Running {
   readonly advice: readonly string[]
   /** Reports progress until the domain is served. */
   watchDomain(options: Watching): Promise<void>
+  /** Resolves when this node of a cluster was asked to drain; never otherwise. */
+  readonly drainRequested: Promise<void>
   /** Set on the first start only. */
   readonly first: FirstSecrets | undefined
   /** Warnings for the operator. */
   readonly warnings: readonly string[]
+  /** Reads the settings again and applies what can be applied; rejects if they are invalid. */
+  reload(): Promise<SettingChanges>
   /** A successor is about to start: it uses the same database and ports until this one is closed. */
   share(): void
   /** The successor did not start. Never rejects. */
@@ -87,6 +100,8 @@ const NONE: Uncaughts = { uncaught: { count: 0, last: undefined }, note: () => u
 
 /** How the process that starts the platform came about. */
 export interface Beginning {
+  /** Reads the settings again; by default they never change. */
+  readonly readAgain?: () => Settings
   readonly uncaughts?: Uncaughts
   /** Set if the process replaces a running one. */
   readonly succession?: Succession | undefined
@@ -94,57 +109,62 @@ export interface Beginning {
 
 /** Starts the platform. Worker processes write their own logs, to standard error. */
 export async function serve(
-  settings: Settings,
-  log = createLog(settings.log_level),
-  { uncaughts = NONE, succession }: Beginning = {},
+  given: Settings,
+  log = createLog(given.log_level),
+  { uncaughts = NONE, succession, readAgain = () => given }: Beginning = {},
 ): Promise<Running> {
+  // A reload changes this copy.
+  const settings = { ...given }
   // Closed in reverse order, by `close` or when a step of the start fails.
   await using opened = new AsyncDisposableStack()
   prepareDataFolder(settings.data_dir)
   const metrics = new ServerMetrics(() => uncaughts.uncaught.count)
   const store = opened.use(await open(settings, metrics.store, succession !== undefined))
-  const ready = readinessOf(settings, { store, metrics, uncaughts })
   const sharing = new Sharing({ store, log, isShared: succession !== undefined })
-  const sharesPorts = sharing.isShared
   const sealer = await openSealer(store, settings)
   const account = await findAccount(store, Date.now())
   const first = await firstStart(store, settings, Date.now())
   const authority = openAuthority(settings)
-  const common = { settings, log, store, sealer, now: Date.now }
+  const common = { settings, log, store, sealer, now: Date.now, sharesPorts: sharing.isShared }
   const userSessions = new UserSessions(common)
   // Closed after the gateway, so that its last events are sent too.
   const events = opened.adopt(
     openEvents({ ...common, accountId: account.id, isShared: sharing.isShared }),
     it => it.close(),
   )
-  const usage = opened.use(new UsageRecorder(common))
+  const usage = opened.use(
+    new UsageRecorder({ ...common, endpoints: metrics.endpoints(settings.metrics_endpoints) }),
+  )
+  const apiSocket = opened.use(newApiSocket(settings)).path
   const parts = await openParts(store, sealer, {
     settings,
+    apiSocket,
     version: metadata.version,
     userSessions,
     traffic: events.traffic,
     usage,
     uncaught: () => uncaughts.note(),
-    sharesPorts,
+    sharesPorts: sharing.isShared,
     log,
   })
-  const { source } = parts
+  const { source, cluster } = parts
+  // Closed after the gateway, whose clients need the other nodes.
+  if (cluster) opened.use(cluster)
   metrics.follow(source)
   // Disconnected agents retry only a few times at once, so as little as possible comes after this.
-  const gateway = opened.adopt(
-    await (settings.workers > 1 ? startWorkers(parts) : startInProcess(parts)),
-    it => it.drain(0),
-  )
-  const serving = { account, authority, source, gateway, events, userSessions, metrics, ready, sharesPorts }
-  const control = await openControlPlane({ ...common, ...serving, usage, version: metadata.version })
-  let leave = async (): Promise<void> => undefined
-  opened.defer(async () => {
-    await Promise.all([control.close(), leave()])
-  })
+  const gateway = opened.adopt(await startGateways(parts), it => it.drain(0))
+  if (cluster) metrics.followCluster(cluster, () => gateway.clientConnections() ?? 0)
+  const ready = readinessOf(settings, { store, metrics, uncaughts, cluster })
+  const reload = reloading({ settings, read: readAgain, gateway, log })
+  const serving = { account, authority, source, gateway, events, userSessions, metrics, ready, cluster }
+  const version = metadata.version
+  const control = await openControlPlane({ ...common, ...serving, reload, usage, apiSocket, version })
+  const exit = exitOf({ cluster, gateway, control })
+  opened.defer(() => exit.run())
   await Promise.all([events.start(), ...(succession ? [] : [control.startMaintenance()])])
   if (succession) takeOver(succession, { sharing, control, log })
   const own = sharedDomain({ settings, store, https: gateway.bound.https, dns: control.dns.bound })
-  const warnings = [...(await unknownFirstKey(store, settings)), ...control.dns.warnings]
+  const unknown = await unknownFirstKey(store, settings)
   const running = opened.move()
   return {
     url: control.url,
@@ -152,18 +172,55 @@ export async function serve(
     dns: control.dns.bound,
     advice: own.advice,
     watchDomain: options => own.watch(options),
+    drainRequested: cluster?.drainRequested ?? new Promise(() => undefined),
     first,
-    warnings,
+    warnings: [...unknown, ...control.dns.warnings],
+    reload,
     share: () => sharing.share(),
     unshare: () => sharing.unshare(),
     close({ successor = false } = {}) {
-      leave = () => (successor ? gateway.moveOut(MOVE_OUT_MS) : gateway.quiesce(DRAIN_MS))
+      exit.begin(successor)
       return running.disposeAsync()
     },
   }
 }
 
+interface ExitParts {
+  readonly cluster: Cluster | undefined
+  readonly gateway: GatewayHandle
+  readonly control: ControlPlane
+}
+
+/** How clients and agents leave; without `begin`, because the start has failed, there are none. */
+function exitOf({ cluster, gateway, control }: ExitParts) {
+  let leave = async (): Promise<void> => undefined
+  return {
+    begin(successor: boolean): void {
+      leave = async () => {
+        if (cluster) return drainNode(cluster, gateway)
+        await (successor ? gateway.moveOut(MOVE_OUT_MS) : gateway.quiesce(DRAIN_MS))
+      }
+    },
+    async run(): Promise<void> {
+      // The API of a draining node says so to load balancers until its clients have gone.
+      if (cluster) await leave()
+      await Promise.all([control.close(), cluster ? undefined : leave()])
+    },
+  }
+}
+
+/** Other nodes take over: agents have another connection there, or reconnect there. */
+async function drainNode(cluster: Cluster, gateway: GatewayHandle): Promise<void> {
+  await cluster.startDrain()
+  await cluster.whenAgentsHaveMoved(AGENTS_MOVE_MS)
+  await gateway.moveOut(NODE_DRAIN_MS)
+}
+
+const startGateways = (parts: GatewayParts): Promise<GatewayHandle> =>
+  parts.settings.workers > 1 ? startWorkers(parts) : startInProcess(parts)
+
 interface ReadinessParts {
+  readonly cluster: Cluster | undefined
   readonly store: Store
   readonly metrics: ServerMetrics
   readonly uncaughts: Uncaughts
@@ -171,12 +228,13 @@ interface ReadinessParts {
 
 function readinessOf(
   settings: Settings,
-  { store, metrics, uncaughts }: ReadinessParts,
+  { store, metrics, uncaughts, cluster }: ReadinessParts,
 ): () => Promise<readonly Degraded[]> {
   const readiness = new Readiness({
     store,
     folder: settings.database_url === undefined ? settings.data_dir : undefined,
     uncaught: () => uncaughts.uncaught,
+    isDraining: () => cluster?.membership.isDraining ?? false,
   })
   metrics.onFull(() => readiness.storeFull())
   return () => readiness.check()

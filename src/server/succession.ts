@@ -9,7 +9,7 @@ const VARIABLE = 'ADIT_SUCCEEDS'
 const READY_MS = 300_000
 
 /** Messages from the parent process. */
-type Order = 'share' | 'unshare' | 'released' | 'leave' | 'stop'
+type Order = 'reload' | 'share' | 'unshare' | 'released' | 'leave' | 'stop'
 
 /** Why a server ends: for good, or because its successor is ready. */
 export type End = 'stop' | 'leave'
@@ -36,6 +36,8 @@ export function findStarter(): Starter | undefined {
   let running: Pick<Running, 'share' | 'unshare'> | undefined
   process.on('message', (order: Order) => {
     if (order === 'released') released.resolve()
+    // As if the signal had come to this process.
+    else if (order === 'reload') process.emit('SIGHUP')
     else if (order === 'share') running?.share()
     else if (order === 'unshare') void running?.unshare()
     else ended.resolve(order)

@@ -62,7 +62,7 @@ export class TrafficBroker {
   }
 
   /** Reports agents that connect and disconnect. The first connection of an agent stands for all. */
-  watchSessions(directory: Directory): void {
+  watchSessions(directory: Pick<Directory, 'watch'>): void {
     const online = new Set<string>()
     directory.watch({
       sessionAdded: session => {

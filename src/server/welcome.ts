@@ -1,6 +1,8 @@
 import { join, relative } from 'node:path'
 import type { Settings } from '#base/settings.ts'
 import { linkUrl } from '#api/dashboard/links.ts'
+import { apiHost, dashboardHost } from '#base/own-names.ts'
+import { httpsUrl } from '#domains/shared-domain.ts'
 import { hostHere } from '#base/listen-on.ts'
 import type { FirstSecrets } from '#server/first-start.ts'
 import type { Running } from '#server/serve.ts'
@@ -19,6 +21,7 @@ export function welcome(running: Running, settings: Settings): string {
   const made = settings.api_key === undefined ? first?.apiKey : undefined
   const rows = [
     ...addresses(running, api),
+    ...(settings.api_https ? [publicNames(settings, running)] : []),
     ...(api !== undefined && first ? [dashboard(api, first)] : []),
     ...(made ? [{ label: 'API key', value: made.reveal() }] : []),
   ]
@@ -48,6 +51,13 @@ const dashboard = (api: string, { dashboardToken }: FirstSecrets): Row => ({
   label: 'Dashboard',
   value: linkUrl(api, dashboardToken.reveal()),
 })
+
+/** Where the gateway serves the API and the dashboard. */
+function publicNames(settings: Settings, { bound }: Running): Row {
+  const at = (host: string): string => httpsUrl(host, settings, bound.https)
+  const { domain } = settings
+  return { label: 'Public names', value: `${at(apiHost(domain))}, ${at(dashboardHost(domain))}` }
+}
 
 function addresses({ bound, dns }: Running, api: string | undefined): Row[] {
   const shown = (name: keyof typeof bound): string => {

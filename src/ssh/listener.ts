@@ -19,6 +19,7 @@ import { SshPenalties } from '#ssh/penalties.ts'
 import { limitRekeys } from '#ssh/rekeys.ts'
 import type { SshIdentity, KeyRing } from '#ssh/sign-in.ts'
 import { Startups } from '#ssh/startups.ts'
+import { ProxiedSockets } from '#tunnel/proxied-sockets.ts'
 
 export interface SshListenerOptions {
   readonly address: AddressSetting
@@ -71,7 +72,10 @@ export class SshListener implements AsyncDisposable {
       keepaliveInterval: this.#limits.keepaliveInterval,
       keepaliveCountMax: this.#limits.keepaliveMisses,
     }
-    this.#server = createServer({ noDelay: true }, socket => this.#onSocket(socket))
+    const proxied = new ProxiedSockets({ settings: options.info, listener: 'ssh', log: options.log })
+    this.#server = createServer({ noDelay: true }, socket =>
+      proxied.receive(socket, () => this.#onSocket(socket)),
+    )
   }
 
   get connections(): number {
@@ -146,6 +150,8 @@ export class SshListener implements AsyncDisposable {
       this.#onClient(client, info, { socket, source, ip, settle, barred: refusal !== undefined }),
     )
     server.injectSocket(socket)
+    // The reader of a PROXY header leaves it paused.
+    socket.resume()
   }
 
   #onClient(client: SshClient, { header }: ClientInfo, pending: PendingClient): void {

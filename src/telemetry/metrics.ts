@@ -9,7 +9,7 @@ const HANDSHAKE_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 const CODE_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
 /** The target of a request; none: nothing is there, or it was rejected early. */
-export type EndpointType = 'edge' | 'domain' | 'ephemeral' | 'none'
+export type EndpointType = 'edge' | 'domain' | 'ephemeral' | 'api' | 'none'
 type Proto = 'http' | 'https'
 /** One for each class of status. */
 type ByProto = Readonly<Record<Proto, readonly Counter[]>>
@@ -123,7 +123,13 @@ function requestCounters(registry: Registry): Readonly<Record<EndpointType, ByPr
     http: CODE_CLASSES.map(each => family.with(endpoint, 'http', each)),
     https: CODE_CLASSES.map(each => family.with(endpoint, 'https', each)),
   })
-  return { edge: of('edge'), domain: of('domain'), ephemeral: of('ephemeral'), none: of('none') }
+  return {
+    edge: of('edge'),
+    domain: of('domain'),
+    ephemeral: of('ephemeral'),
+    api: of('api'),
+    none: of('none'),
+  }
 }
 
 function certificateGauges(registry: Registry): GatewayMetrics['certificates'] {

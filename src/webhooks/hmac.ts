@@ -10,8 +10,16 @@ import {
   signatureBytes,
   someEqual,
 } from '#webhooks/signatures.ts'
-import { timestampError, USUAL_WINDOW } from '#webhooks/timestamps.ts'
-import { only, refused, type WebhookScheme, verified, type Webhook } from '#webhooks/webhook.ts'
+import { stampLike, timestampError, USUAL_WINDOW } from '#webhooks/timestamps.ts'
+import {
+  only,
+  refused,
+  type Sign,
+  type Verify,
+  type WebhookScheme,
+  verified,
+  type Webhook,
+} from '#webhooks/webhook.ts'
 
 /** More than any sender has active keys. */
 const MAX_SIGNATURES = 20
@@ -52,7 +60,7 @@ export const inHeader = (scheme: HeaderScheme): WebhookScheme => {
   const incomplete = refused('a signed part is missing')
   return secret => {
     const matches = matcher(scheme, secret)
-    return async webhook => {
+    const verify: Verify = async webhook => {
       const texts = textsIn(webhook.fields, scheme)
       if (texts.length === 0) return unsigned
       const time = stamp === undefined ? '' : only(webhook.fields, stamp)
@@ -63,6 +71,23 @@ export const inHeader = (scheme: HeaderScheme): WebhookScheme => {
       if (signed === undefined) return incomplete
       return (await matches(texts, signed)) ? verified : mismatch
     }
+    return Object.assign(verify, { sign: headerSigner(scheme, secret) })
+  }
+}
+
+/** Signs the first header that the request has, and removes the others. */
+function headerSigner(scheme: HeaderScheme, secret: string): Sign {
+  const { headers, prefix = '', stamp, messages = ({ body }) => [[body]] } = scheme
+  return async webhook => {
+    const { fields } = webhook
+    const header = headers.find(name => fields.get(name) !== undefined) ?? headers[0] ?? ''
+    const time = stamp === undefined ? '' : stampLike(fields.get(stamp) ?? '', webhook.now)
+    const bare = fields.withoutAll([...headers, ...(stamp === undefined ? [] : [stamp])])
+    const stamped = stamp === undefined ? bare : bare.with(stamp, time)
+    const [message] = (await messages({ ...webhook, fields: stamped }, time)) ?? []
+    if (message === undefined) return undefined
+    const [before = ''] = textsIn(fields, scheme)
+    return stamped.with(header, prefix + (await signatureOf(scheme, secret, message, before)))
   }
 }
 
@@ -80,7 +105,7 @@ export const inPairs = (scheme: PairsScheme): WebhookScheme => {
   const unsigned = refused(`it has no signature in ${scheme.header}`)
   return secret => {
     const matches = matcher(scheme, secret)
-    return async webhook => {
+    const verify: Verify = async webhook => {
       const pairs = pairsIn(webhook.fields.get(scheme.header) ?? '')
       const signatures = pairs.get(scheme.signature)
       const [stamp, second] = pairs.get(scheme.stamp) ?? []
@@ -89,6 +114,17 @@ export const inPairs = (scheme: PairsScheme): WebhookScheme => {
       if (fault !== undefined) return refused(fault)
       return (await matches(signatures, [message(webhook, stamp, pairs)])) ? verified : mismatch
     }
+    const sign: Sign = async webhook => {
+      const pairs = pairsIn(webhook.fields.get(scheme.header) ?? '')
+      const time = stampLike(pairs.get(scheme.stamp)?.[0] ?? '', webhook.now)
+      const signed = message(webhook, time, new Map([...pairs, [scheme.stamp, [time]]]))
+      const text = await signatureOf(scheme, secret, signed, pairs.get(scheme.signature)?.[0] ?? '')
+      const others = [...pairs].filter(([name]) => name !== scheme.stamp && name !== scheme.signature)
+      const all = [[scheme.stamp, [time]], [scheme.signature, [text]], ...others] as const
+      const value = all.flatMap(([name, values]) => values.map(each => `${name}=${each}`)).join(',')
+      return webhook.fields.without(scheme.header).with(scheme.header, value)
+    }
+    return Object.assign(verify, { sign })
   }
 }
 
@@ -101,11 +137,24 @@ export const byHeader =
   (secret, parts) => {
     const verifiers = Object.entries(schemes).map(([name, scheme]) => [name, scheme(secret, parts)] as const)
     const [usual] = verifiers
-    return webhook => {
-      const found = verifiers.find(([name]) => webhook.fields.get(name) !== undefined) ?? usual
-      return found === undefined ? mismatch : found[1](webhook)
-    }
+    const verifierOf = ({ fields }: Webhook): Verify | undefined =>
+      (verifiers.find(([name]) => fields.get(name) !== undefined) ?? usual)?.[1]
+    const verify: Verify = webhook => verifierOf(webhook)?.(webhook) ?? mismatch
+    const sign: Sign = async webhook => verifierOf(webhook)?.sign?.(webhook)
+    return Object.assign(verify, { sign })
   }
+
+/** Of a message with the first key of a secret, in the encoding of an earlier signature. */
+async function signatureOf(
+  { algorithm = 'sha256', encoding, keys }: Signed,
+  secret: string,
+  message: SignedMessage,
+  before: string,
+): Promise<string> {
+  const [key = keyOf(secret)] = keys?.(secret) ?? []
+  const isHex = encoding === 'hex' || (encoding === 'either' && !/[^0-9a-f]/i.test(before))
+  return (await bodyHmac(algorithm, key, message)).toString(isHex ? 'hex' : 'base64')
+}
 
 /** Whether one of the signatures matches one of the messages and keys. */
 function matcher({ algorithm = 'sha256', encoding, keys }: Signed, secret: string) {

@@ -24,3 +24,9 @@ export function timestampError(stamp: string, now: number, windowSeconds: number
   if (Math.abs(now - time) <= windowSeconds * 1000) return undefined
   return `it was signed more than ${windowSeconds} seconds ${time < now ? 'ago' : 'ahead of our clock'}`
 }
+
+/** A time in the form of an earlier one: a date, milliseconds or, by default, seconds. */
+export function stampLike(before: string, now: number): string {
+  if (MILLISECONDS.test(before)) return String(now)
+  return DATE.test(before) ? new Date(now).toISOString() : String(Math.floor(now / 1000))
+}

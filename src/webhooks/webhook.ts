@@ -32,7 +32,14 @@ export interface WebhookResponse {
   readonly verified: boolean
 }
 
-export type Verify = (webhook: Webhook) => WebhookVerdict | Promise<WebhookVerdict>
+/** The header with a signature of the current time; undefined if it cannot be signed. */
+export type Sign = (webhook: Webhook) => Promise<Fields | undefined>
+
+export interface Verify {
+  (webhook: Webhook): WebhookVerdict | Promise<WebhookVerdict>
+  /** Signs as the sender does; absent if the secret does not suffice for that. */
+  readonly sign?: Sign
+}
 
 export interface SchemeParts {
   readonly egress: Pick<Egress, 'request'>

@@ -63,7 +63,7 @@ export const ipRestriction: ResourceHooks = {
   async prepare(draft, call) {
     const { type, enforced, ip_policies: policies } = draft.as(restrictionKind)
     draft.claim(RESTRICTION_TYPES, type, { refusal: 'restriction_type_taken', field: 'type' })
-    if (enforced && type === 'api') await requireNoLockOut(call, { restriction: { id: draft.id, policies } })
+    if (enforced) await requireNoLockOut(call, { restriction: { id: draft.id, type, policies } })
   },
   queries: {
     async check({ body }, given, call) {

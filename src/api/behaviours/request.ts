@@ -29,7 +29,7 @@ type Edits = Create<typeof replayEdits>
 
 /** What to send: the capture with the caller's changes. */
 function orderOf(id: string, edits: Edits, ip: string): LiveReplay {
-  const { via, method, path, headers, body, body_encoding: encoding } = edits
+  const { via, method, path, headers, body, body_encoding: encoding, resign } = edits
   if (encoding === 'base64' && body !== undefined && !BASE64.test(body))
     fail('replay_body', { field: 'body' })
   return {
@@ -39,6 +39,7 @@ function orderOf(id: string, edits: Edits, ip: string): LiveReplay {
     method,
     path,
     headers: headers ?? [],
+    resign: resign ?? false,
     body: body === undefined ? undefined : Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8'),
   }
 }

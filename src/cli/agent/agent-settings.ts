@@ -58,8 +58,12 @@ const proxyForm: ValueForm<string> = {
 
 const serverForm: ValueForm<string> = {
   ...hostPort,
-  what: 'host:port or a host',
-  read: raw => hostPort.read(typeof raw === 'string' ? withPort(raw) : raw),
+  what: 'host:port or a host, or several separated by commas',
+  read: raw => {
+    if (typeof raw !== 'string') return undefined
+    const servers = raw.split(',').map(each => hostPort.read(withPort(each.trim())))
+    return servers.includes(undefined) ? undefined : servers.join(',')
+  },
 }
 
 const logTarget: ValueForm<string> = {

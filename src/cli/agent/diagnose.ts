@@ -4,7 +4,7 @@ import { isIP, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { AgentError } from '#agent/agent-error.ts'
 import { dialFailure, trustFailure } from '#agent/dial-failure.ts'
-import { beginTls, handshakeFailure, serverAddress, type ServerAddress } from '#agent/dial-gateway.ts'
+import { beginTls, handshakeFailure, serverAddresses, type ServerAddress } from '#agent/dial-gateway.ts'
 import { Probe } from '#agent/probe.ts'
 import { proxyFor } from '#agent/proxy/proxy-url.ts'
 import { reach } from '#agent/reach.ts'
@@ -72,7 +72,7 @@ const steps: readonly Step[] = [
 
 /** Checks the connection to the gateway step by step; stops at the first failure. */
 export async function diagnose(settings: AgentSettings): Promise<Finding[]> {
-  const trial: Trial = { settings, server: serverAddress(settings.server.value) }
+  const trial: Trial = { settings, server: serverAddresses(settings.server.value)[0] }
   const findings: Finding[] = []
   try {
     for (const step of steps) {
@@ -110,7 +110,7 @@ async function connect(trial: Trial): Promise<string> {
   const { server, settings } = trial
   const begun = performance.now()
   try {
-    trial.tcp = await reach(server, settings.proxy_url?.value, AbortSignal.timeout(WAIT_MS))
+    trial.tcp = await reach(server, { proxyUrl: settings.proxy_url?.value }, AbortSignal.timeout(WAIT_MS))
   } catch (error) {
     throw dialFailure(error, server, WAIT_MS)
   }

@@ -58,17 +58,19 @@ export interface ReplayOptions extends ConnectionOptions {
   readonly path?: string
   readonly header?: readonly string[]
   readonly body?: string
+  readonly resign?: true
 }
 
 /** Sends a request again, and prints the new response below its id. */
 export async function replay(id: string, options: ReplayOptions): Promise<void> {
-  const { output, via, method, path, header, body, ...connection } = options
+  const { output, via, method, path, header, body, resign, ...connection } = options
   const result = await clientFor(connection).requests.replay(id, {
     ...(via !== undefined && { via }),
     ...(method !== undefined && { method }),
     ...(path !== undefined && { path }),
     ...(header !== undefined && { headers: header.map(headerIn) }),
     ...(body !== undefined && { body }),
+    ...(resign !== undefined && { resign }),
   })
   if (output === 'json') writeJson(result)
   else write(`${result.request_id}\n\n${captureText(result.capture)}`)

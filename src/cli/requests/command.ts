@@ -70,6 +70,7 @@ function addReplay(group: Command): void {
     .option('--path <path>', 'Another path and query.')
     .option('--header <name: value>', 'Another value of a header; "Name:" removes it. Repeatable.', collect)
     .option('--body <text>', 'Another body.')
+    .option('--resign', 'Sign a webhook again, with the secret of its route.')
     .addOption(
       new Option('-o, --output <format>', 'Output format.').choices(['text', 'json']).default('text'),
     )

@@ -44,13 +44,18 @@ export function explanation(request: RequestView): string {
   const { id, method, scheme, host, path, ip, started_at: at, status, error_code: code } = request
   const { failed, notes, modules, complete } = request
   const protocol = [`HTTP/${request.http_version ?? '?'}`, request.tls_version].filter(Boolean).join(', ')
+  const opening = [
+    ...(request.tls_ms === null ? [] : [`TLS handshake ${milliseconds(request.tls_ms)}`]),
+    ...(request.dial_ms === null ? [] : [`connection to the backend ${milliseconds(request.dial_ms)}`]),
+  ]
   const rows: [label: string, value: string | null][] = [
     ['client', `${ip}, ${protocol}, ${request.request_bytes ?? 0} bytes`],
+    ...(request.replay_of === null ? [] : ([['replay of', request.replay_of]] satisfies [string, string][])),
     ['edge', request.edge_id],
     ['route', request.route_id],
-    ...modules.map(({ name, verdict }): [string, string] => [
+    ...modules.map(({ name, verdict, microseconds }): [string, string] => [
       'module',
-      `${name}: ${verdict.replace('_', ' ')}`,
+      `${name}: ${verdict.replace('_', ' ')}${microseconds === null ? '' : `, ${microseconds} µs`}`,
     ]),
     ['backend', request.backend_id],
     ['tunnel', request.tunnel_id],
@@ -59,6 +64,7 @@ export function explanation(request: RequestView): string {
       'time',
       `modules ${milliseconds(request.modules_ms)}, backend ${milliseconds(request.backend_ms)}, body ${milliseconds(request.content_ms)}`,
     ],
+    ...(opening.length === 0 ? [] : ([['opening', opening.join(', ')]] satisfies [string, string][])),
   ]
   const lines = [
     `${id}  ${at}`,

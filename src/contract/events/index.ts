@@ -13,6 +13,7 @@ const changes = Object.keys(verbs) as readonly Change[]
 const lifecycleEvents: Readonly<Record<string, readonly Happening[]>> = {
   // Sign-ins, and rejected ones.
   dashboard_session: ['created', 'rejected'],
+  passkey: ['created'],
   tls_certificate: ['expiring', 'expired'],
 }
 

@@ -1,7 +1,18 @@
 import { filterableNames, trafficTypes } from '#contract/events/field-names.ts'
 import { description, kind, metadata, owner } from '#contract/kind.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
-import { also, integer, line, listOf, moment, nullable, object, partly, text } from '#contract/schema.ts'
+import {
+  also,
+  integer,
+  line,
+  listOf,
+  moment,
+  nullable,
+  number,
+  object,
+  partly,
+  text,
+} from '#contract/schema.ts'
 import { computed, immutable, input, refs, required, shownRef, omitWhenUnset } from '#contract/shape.ts'
 import { nested } from '#contract/shape-schema.ts'
 import { eventDestinations } from '#contract/targets.ts'
@@ -90,6 +101,17 @@ export const eventDelivery = kind({
     last_error: computed(nullable(line()), 'The last error of the destination.'),
     last_error_at: aMoment('When that error occurred.'),
     next_try_at: aMoment('Time of the next retry; null while it works.'),
+    attempts: computed(
+      listOf(
+        object({
+          at: moment(),
+          events: integer(0, 1e12),
+          error: nullable(text()),
+          duration_ms: number(0, 1e12),
+        }),
+      ),
+      'The last 20 attempts of this server since its start, newest first: the number of events, the error of the destination (null if it accepted them), and how long it took.',
+    ),
     waiting: computed(
       integer(0, 1e12),
       'Events that are not processed yet: changes in the outbox, and traffic of this server.',

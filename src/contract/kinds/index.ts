@@ -9,6 +9,7 @@ import { capture } from '#contract/kinds/capture.ts'
 import { certificateAuthority } from '#contract/kinds/certificate-authority.ts'
 import { credential } from '#contract/kinds/credential.ts'
 import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
+import { dnsZone } from '#contract/kinds/dns-zone.ts'
 import { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
 import { endpointConfiguration } from '#contract/kinds/endpoint-configuration.ts'
 import { eventDelivery, eventDestination, eventSource, eventSubscription } from '#contract/kinds/events.ts'
@@ -17,6 +18,8 @@ import { ipPolicyRule } from '#contract/kinds/ip-policy-rule.ts'
 import { ipPolicy } from '#contract/kinds/ip-policy.ts'
 import { ipRestriction } from '#contract/kinds/ip-restriction.ts'
 import { endpoint, tunnel, tunnelSession } from '#contract/kinds/live.ts'
+import { node } from '#contract/kinds/node.ts'
+import { passkey } from '#contract/kinds/passkey.ts'
 import { request } from '#contract/kinds/request.ts'
 import { reservedAddr } from '#contract/kinds/reserved-addr.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
@@ -38,6 +41,7 @@ const declared = {
   certificate_authorities: certificateAuthority,
   credentials: credential,
   dashboard_sessions: dashboardSession,
+  dns_zones: dnsZone,
   endpoint_configurations: endpointConfiguration,
   endpoints: endpoint,
   event_deliveries: eventDelivery,
@@ -49,6 +53,8 @@ const declared = {
   ip_policies: ipPolicy,
   ip_policy_rules: ipPolicyRule,
   ip_restrictions: ipRestriction,
+  nodes: node,
+  passkeys: passkey,
   requests: request,
   reserved_addrs: reservedAddr,
   reserved_domains: reservedDomain,

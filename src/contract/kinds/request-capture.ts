@@ -1,6 +1,6 @@
 import { flag, integer, line, listOf, nullable, object, oneOf, text, type Static } from '#contract/schema.ts'
 import { named, readSchema } from '#contract/shape-schema.ts'
-import { computed, optional } from '#contract/shape.ts'
+import { computed, input, optional } from '#contract/shape.ts'
 
 const MAX_FIELDS = 200
 const MAX_BODY_TEXT = 1_048_576
@@ -58,6 +58,10 @@ export const replayEdits = named('request_replay', {
   ),
   body: optional(text({ maxBytes: MAX_BODY_TEXT }), 'The whole body.'),
   body_encoding: optional(oneOf(...encodings), 'How body is written: text (default, UTF-8) or base64.'),
+  resign: input(
+    flag(false),
+    'Sign it again, at the current time, with the secret of the webhook verification of its route. For senders that sign with that secret.',
+  ),
 })
 
 /** The result of a replay. */

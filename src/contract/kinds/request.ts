@@ -80,13 +80,20 @@ export const request = kind({
     edge_id: computed(nullable(line())),
     route_id: computed(nullable(line())),
     modules: computed(
-      listOf(object({ name: line(), verdict: oneOf('passed', 'answered', 'not_reached') })),
-      'The decision of each module, in order.',
+      listOf(
+        object({
+          name: line(),
+          verdict: oneOf('passed', 'answered', 'not_reached'),
+          microseconds: nullable(number(0, 1e15)),
+        }),
+      ),
+      'The decision of each module, in order, and how long it took; null if it was not reached.',
     ),
     notes: computed(listOf(line()), 'Details from modules.'),
     backend_id: computed(nullable(line())),
     tunnel_id: computed(nullable(line())),
     complete: computed(flag(false), 'Whether the response was sent completely.'),
+    replay_of: computed(nullable(line()), 'The request that it repeats; null if a client sent it.'),
     captured: computed(
       flag(false),
       'Whether its headers and bodies are kept, for GET /requests/{id}/capture.',
@@ -98,6 +105,14 @@ export const request = kind({
     response_bytes: computed(
       nullable(bytes),
       'Bytes of the response body, or of the upgraded connection; null until its end.',
+    ),
+    tls_ms: computed(
+      nullable(milliseconds),
+      'The TLS handshake of its connection, which later requests on the connection share; null without TLS.',
+    ),
+    dial_ms: computed(
+      nullable(milliseconds),
+      'Opening a connection to the backend, or through the agent; null if one was open. Part of backend_ms.',
     ),
     modules_ms: computed(milliseconds, 'Until the request was sent to the backend, or a module responded.'),
     backend_ms: computed(nullable(milliseconds), 'From there to the response head.'),

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkDns, type DnsCheckOptions } from '#acme/dns-check.ts'
+import type { SingleResolver } from '#acme/dns.ts'
 import type { ManagedDomain } from '#acme/domains.ts'
 import { fail } from '#base/errors.ts'
 import { timestamp } from '#base/ids.ts'
@@ -18,6 +19,8 @@ export interface DomainChecksOptions {
   readonly store: Pick<Store, 'get'>
   readonly environment: DomainEnvironment
   readonly dnsCheck: DnsCheckOptions
+  /** Asked one by one, to show where they differ. */
+  readonly resolvers: readonly SingleResolver[]
   /** DNS is right: an order that only waited for it need not wait longer. */
   readonly expedite: (id: string) => Promise<void>
   readonly now: () => number
@@ -57,7 +60,7 @@ export class DomainChecks {
   }
 
   async #look(id: string): Promise<CheckedDomain> {
-    const { store, environment, dnsCheck, expedite, now } = this.#options
+    const { store, environment, dnsCheck, resolvers, expedite, now } = this.#options
     const row = await store.get(id)
     if (row?.kind !== reservedDomain.name) return fail('not_found')
     const body = JSON.parse(row.body) as Domain
@@ -70,9 +73,9 @@ export class DomainChecks {
       certificate: undefined,
       renewsAt: undefined,
     }
-    const [dns, found] = await Promise.all([
+    const [dns, answers] = await Promise.all([
       verdictOf(domain, dnsCheck),
-      inTime(foundRecords(required, proving, dnsCheck.dns)).catch(() => []),
+      Promise.all(resolvers.map(each => answerOf(each, foundRecords(required, proving, each.dns)))),
     ])
     if (dns.state === 'right') await expedite(id)
     const expiresAt = await this.#expiryOf(body)
@@ -82,7 +85,8 @@ export class DomainChecks {
       checked_at: timestamp(now()),
       points_here: dns.state === 'unknown' ? null : dns.state === 'right',
       required,
-      found,
+      found: answers.find(({ error }) => error === null)?.records ?? [],
+      answers,
       expires_at: expiresAt === undefined ? null : timestamp(expiresAt),
       steps: stepsOf(facts),
       next: nextOf(facts),
@@ -103,6 +107,18 @@ async function verdictOf(domain: ManagedDomain, options: DnsCheckOptions): Promi
   } catch (error) {
     const { code = 'no answer' } = error as NodeJS.ErrnoException
     return { state: 'unknown', code }
+  }
+}
+
+async function answerOf(
+  { address }: SingleResolver,
+  found: Promise<CheckedDomain['found']>,
+): Promise<CheckedDomain['answers'][number]> {
+  try {
+    return { address, records: await inTime(found), error: null }
+  } catch (error) {
+    const { code = 'ETIMEOUT' } = error as NodeJS.ErrnoException
+    return { address, records: [], error: code }
   }
 }
 

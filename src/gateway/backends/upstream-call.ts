@@ -203,10 +203,11 @@ export class UpstreamCall implements StreamUser, ResponseReceiver {
 
   #dial(first: Buffer): void {
     this.#exchange.context.upstream.reused = undefined
+    const begun = performance.now()
     this.#upstream
       .dial(this.#exchange, first)
       .then(
-        stream => this.#dialled(stream),
+        stream => this.#dialled(stream, performance.now() - begun),
         error => this.#notDialled(error),
       )
       .catch((error: unknown) => {
@@ -215,12 +216,13 @@ export class UpstreamCall implements StreamUser, ResponseReceiver {
       })
   }
 
-  #dialled(stream: ByteStream): void {
+  #dialled(stream: ByteStream, ms: number): void {
     if (this.#phase !== 'head') {
       stream.abort()
       return
     }
     this.#exchange.context.upstream.reused = false
+    this.#exchange.context.upstream.dialMs = ms
     const used = (this.#used = this.#upstream.pool.add(stream))
     used.use(this)
     // The first bytes may already be the whole response.

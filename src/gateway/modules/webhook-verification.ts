@@ -61,8 +61,9 @@ function verifying(verify: Verify, { endpoint, budget, log }: VerifyingTerms): H
   return async (exchange, next) => {
     const { framing, expectsContinue } = exchange.head
     if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
-      const verdict = await verify(webhookOf(exchange, EMPTY))
-      return verdict.kind === 'verified' ? next(exchange) : unverified(exchange, verdict, log)
+      const current = await resigned(exchange, EMPTY, verify)
+      const verdict = await verify(webhookOf(current, EMPTY))
+      return verdict.kind === 'verified' ? next(current) : unverified(current, verdict, log)
     }
     if (framing.kind === 'length' && framing.length > MAX_BODY) return unread(exchange, 'too_large')
     // Sent here, because the service gets the request only when the whole body has arrived.
@@ -70,9 +71,10 @@ function verifying(verify: Verify, { endpoint, budget, log }: VerifyingTerms): H
     const party = { endpoint, client: clientNetwork(exchange.client.ip) }
     const buffered = new BufferedBody(exchange.body, { limit: MAX_BODY, budget, party })
     const judgement = await judged(exchange, buffered, verify)
-    if (!('kind' in judgement)) return judgement
-    if (judgement.kind !== 'verified') return unverified(exchange, judgement, log)
-    return next(withContent(exchange, buffered))
+    if (!('verdict' in judgement)) return judgement
+    const { verdict, current } = judgement
+    if (verdict.kind !== 'verified') return unverified(current, verdict, log)
+    return next(withContent(current, buffered))
   }
 }
 
@@ -80,13 +82,26 @@ async function judged(
   exchange: Exchange,
   buffered: BufferedBody,
   verify: Verify,
-): Promise<WebhookVerdict | Reply> {
+): Promise<{ verdict: WebhookVerdict; current: Exchange } | Reply> {
   try {
     const end = await buffered.read()
-    return end === 'whole' ? await verify(webhookOf(exchange, buffered.bytes)) : unread(exchange, end)
+    if (end !== 'whole') return unread(exchange, end)
+    const current = await resigned(exchange, buffered.bytes, verify)
+    return { verdict: await verify(webhookOf(current, buffered.bytes)), current }
   } finally {
     buffered.release()
   }
+}
+
+/** A replay whose owner wants it signed again: the time in its signature is old. Its service gets the new one too. */
+async function resigned(exchange: Exchange, body: Buffer, verify: Verify): Promise<Exchange> {
+  if (!exchange.context.resigns) return exchange
+  const fields = await verify.sign?.(webhookOf(exchange, body))
+  if (fields === undefined)
+    return fail('replay_unsigned', {
+      reason: 'the secret of its route does not suffice to sign for this sender',
+    })
+  return withHead(exchange, { fields })
 }
 
 const webhookOf = ({ head, client }: Exchange, body: Buffer): Webhook => ({

@@ -8,6 +8,7 @@ import { chain } from '#gateway/routing/chain.ts'
 import { planned } from '#gateway/routing/plan.ts'
 import type { Endpoint, Handler } from '#http/exchange.ts'
 import { type Modules, optionsOf, type ModuleSources } from '#gateway/modules/index.ts'
+import { webhookVerificationModule } from '#gateway/modules/webhook-verification.ts'
 import { previewOf, type Preview } from '#gateway/modules/preview.ts'
 import { endpointOf, type ModuleContext } from '#http/place.ts'
 import { errorReply } from '#http/pages.ts'
@@ -80,7 +81,11 @@ export class Compiler {
         ownerId: moduleContext.ownerId ?? '',
       }
       const last = backend?.answer ?? offline
-      const answer = traced(route, replayable(handlers, unreserved(timed(last))), this.#options.captures)
+      const answer = traced(
+        route,
+        replayable(handlers, names, unreserved(timed(last))),
+        this.#options.captures,
+      )
       const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
       const plan = { route, modules, backendId: backendIdIn(sources) }
       return {
@@ -169,9 +174,17 @@ const traced =
   }
 
 /** Modules in front of a backend, which the owner's replays may skip. */
-function replayable(handlers: readonly Handler[], backend: Endpoint): Endpoint {
+function replayable(handlers: readonly Handler[], names: readonly string[], backend: Endpoint): Endpoint {
   const whole = chain(handlers, backend)
-  return exchange => (exchange.context.skipsModules ? backend(exchange) : whole(exchange))
+  const verifies = names.includes(webhookVerificationModule.name)
+  return exchange => {
+    const { skipsModules, resigns } = exchange.context
+    if (resigns && (skipsModules || !verifies))
+      fail('replay_unsigned', {
+        reason: skipsModules ? 'modules are skipped' : 'its route verifies no webhooks',
+      })
+    return skipsModules ? backend(exchange) : whole(exchange)
+  }
 }
 
 /** Keeps the gateway's own paths from every backend; sign-in handles its paths before. */

@@ -49,7 +49,8 @@ export async function explainRequest(
   }
   const plan = planOf(router.http(scheme, host, path))
   const owner = router.ownerNamed(plan.redirects ? 'https' : scheme, host)
-  const refused = router.isRefused(ip) ? ('visitor_refused' as const) : undefined
+  const isRefused = owner?.owner.kind !== 'api' && router.isRefused(ip)
+  const refused = isRefused ? ('visitor_refused' as const) : undefined
   const decided = await decide(plan, request, { head, refused })
   const facts = { ...nothing, ...(owner && ownerFacts(owner)), ...routeFacts(plan, records) }
   const explanation = { ...common, ...facts, ...decided, reason: decided.reason ?? reasonFor(facts, path) }
@@ -76,11 +77,14 @@ function headOf({ method, host, path, headers }: RequestToExplain): RequestHead 
   }
 }
 
-const ownerIdOf = ({ owner }: NameOwner): string =>
-  owner.kind === 'tunnel' ? owner.tunnel.ownerId : textOf(owner.row, 'owner_id')
+function ownerIdOf({ owner }: NameOwner): string | undefined {
+  if (owner.kind === 'api') return undefined
+  return owner.kind === 'tunnel' ? owner.tunnel.ownerId : textOf(owner.row, 'owner_id')
+}
 
 function ownerFacts({ name, owner }: NameOwner): Partial<Facts> {
   const common = { matched_host: name, handled_by: owner.kind }
+  if (owner.kind === 'api') return common
   if (owner.kind === 'edge') return { ...common, edge_id: owner.id }
   if (owner.kind === 'domain') return { ...common, domain_id: owner.id }
   return { ...common, tunnel_id: baseId(owner.id), domain_id: owner.tunnel.domainId ?? null }
@@ -146,6 +150,7 @@ function reasonFor(
   { handled_by: by, match, match_type: type, matched_host: name }: Facts,
   path: string,
 ): string {
+  if (by === 'api') return 'The API and the dashboard of this server have this name.'
   if (by === 'tunnel') return `A tunnel has the name ${name ?? ''}.`
   if (by === 'domain') return 'The endpoint configuration of the reserved domain has a backend.'
   if (isSignInPath(path)) return 'The route has sign-in, and this is one of the paths of sign-in.'

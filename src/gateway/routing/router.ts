@@ -14,7 +14,8 @@ import type { RequestHead } from '#http/head.ts'
 import type { Modules } from '#gateway/modules/index.ts'
 import { errorReply, redirectReply } from '#http/pages.ts'
 import { LinkLoss } from '#gateway/routing/link-loss.ts'
-import type { MakeBackend } from '#gateway/backends/backend.ts'
+import type { ClosableEndpoint, MakeBackend } from '#gateway/backends/backend.ts'
+import { apiRoute } from '#gateway/routing/api-route.ts'
 import { Compiler } from '#gateway/routing/compiler.ts'
 import { EndpointConfigurations } from '#gateway/routing/endpoint-configurations.ts'
 import { Edges } from '#gateway/routing/edges.ts'
@@ -39,17 +40,23 @@ export interface RouterOptions {
   readonly egress: Egress
   /** Serves the sign-in callback host. */
   readonly central?: (head: RequestHead) => Handler | undefined
+  /** Serves the API of this server at names of its own. */
+  readonly api?: { readonly hosts: ReadonlySet<string>; readonly backend: ClosableEndpoint } | undefined
   /** Default `tunnelBackend`. */
   readonly backend?: MakeBackend
   readonly recent?: RecentOptions
   readonly log: Log
 }
 
+/** The server itself; its names belong to no endpoint, whatever wildcards there are. */
+const API = { kind: 'api', id: 'api' } as const
+
 type Owner =
   | { readonly kind: 'edge'; readonly id: string; readonly row: SourceRow }
   | { readonly kind: 'tunnel'; readonly id: string; readonly tunnel: TunnelRecord }
   /** A reserved domain whose configuration has its own backend. */
   | { readonly kind: 'domain'; readonly id: string; readonly row: SourceRow }
+  | typeof API
 
 export interface NameOwner {
   readonly name: string
@@ -69,6 +76,7 @@ export class Router {
   readonly #configurations: EndpointConfigurations
   readonly #linkLoss: LinkLoss
   readonly #offline: Endpoint
+  readonly #api: Endpoint | undefined
   readonly #redirect: Endpoint
   #warnedAt = -Infinity
 
@@ -96,6 +104,7 @@ export class Router {
       return redirectReply(`https://${head.host}${port}${target}`, 308)
     }
     this.#redirect = planned(redirect, { redirects: true })
+    this.#api = options.api && apiRoute(options.api.backend)
   }
 
   close(): void {
@@ -105,6 +114,7 @@ export class Router {
     this.#edges.close()
     this.#tunnels.close()
     this.#configurations.close()
+    this.#options.api?.backend.close()
   }
 
   /**
@@ -137,6 +147,7 @@ export class Router {
 
   http(scheme: 'http' | 'https', host: string, path: string): Endpoint {
     const owner = this.#owner(scheme, host)
+    if (owner?.kind === 'api') return this.#api ?? this.#offline
     if (owner?.kind === 'tunnel') return this.#tunnels.http(owner.tunnel)
     if (owner?.kind === 'edge') return this.#edges.http(owner.row, host, path)
     if (owner?.kind === 'domain') return this.#configurations.http(owner.row, scheme)
@@ -150,10 +161,11 @@ export class Router {
     if (scheme === 'https' && this.#owner('tls', host) !== undefined) return []
     const owner = this.#owner(scheme, host)
     if (owner?.kind === 'edge') return this.#edges.signInPlaces(owner.row, host)
+    if (owner === undefined || owner.kind === 'api') return []
     const place =
-      owner?.kind === 'tunnel'
+      owner.kind === 'tunnel'
         ? this.#tunnels.signInPlace(owner.tunnel)
-        : owner && this.#configurations.signInPlace(owner.row, scheme)
+        : this.#configurations.signInPlace(owner.row, scheme)
     return place === undefined ? [] : [place]
   }
 
@@ -163,12 +175,13 @@ export class Router {
     const owner = this.#owner('tls', name)
     if (owner === undefined) return this.#webServerName(name)
     if (!this.#mayVisit(ip, name)) return { kind: 'refused' }
+    if (owner.kind === 'api') return { kind: 'http' }
     return owner.kind === 'tunnel' ? this.#tunnels.tls(owner.tunnel) : this.#edges.tls(owner.row)
   }
 
   #webServerName(name: string): TlsRoute {
     const owner = this.#owner('https', name)
-    if (owner === undefined) return { kind: 'http' }
+    if (owner === undefined || owner.kind === 'api') return { kind: 'http' }
     if (owner.kind === 'tunnel') return this.#tunnels.tls(owner.tunnel)
     return owner.kind === 'edge' ? this.#edges.tls(owner.row) : this.#configurations.tls(owner.row)
   }
@@ -199,6 +212,7 @@ export class Router {
   }
 
   #owner(scheme: 'http' | 'https' | 'tls', name: string): Owner | undefined {
+    if (this.#isApi(name)) return scheme === 'https' ? API : undefined
     const exact = this.#ownerOf(scheme, name)
     if (exact !== undefined) return exact
     for (const wildcard of wildcardsOver(name)) {
@@ -210,6 +224,7 @@ export class Router {
 
   /** The owner of a name, and the name or wildcard by which it is found. */
   ownerNamed(scheme: 'http' | 'https' | 'tls', host: string): NameOwner | undefined {
+    if (this.#isApi(host)) return scheme === 'https' ? { name: host, owner: API } : undefined
     for (const name of [host, ...wildcardsOver(host)]) {
       const owner = this.#ownerOf(scheme, name)
       if (owner !== undefined) return { name, owner }
@@ -220,6 +235,10 @@ export class Router {
   /** Whether the sign-in callback handles it. */
   isCallback(head: RequestHead): boolean {
     return this.#options.central?.(head) !== undefined
+  }
+
+  #isApi(name: string): boolean {
+    return this.#options.api?.hosts.has(name) === true
   }
 
   #ownerOf(scheme: 'http' | 'https' | 'tls', name: string): Owner | undefined {
@@ -243,6 +262,8 @@ export class Router {
     if (client.certificate !== undefined && !this.#isProved(client.certificate, serverName))
       return errorReply('certificate_required', head)
     if (hasReturned(head)) return errorReply('request_returned', head)
+    // It has restrictions of its own.
+    if (this.#isApi(head.host)) return undefined
     return this.#mayVisit(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })
   }
 

@@ -3,12 +3,15 @@ import { newId } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { PendingUsage } from '#server/usage/pending-usage.ts'
 import type { UsageAddition, UsageStore } from '#store/usage.ts'
+import type { EndpointMetrics } from '#telemetry/usage/endpoint-metrics.ts'
 import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
 
 export interface UsageRecorderOptions {
   readonly store: { readonly usage: UsageStore }
   readonly log: Log
   readonly now: () => number
+  /** Exports the counts by endpoint too; unused when absent. */
+  readonly endpoints?: Pick<EndpointMetrics, 'add'> | undefined
 }
 
 /** With the second in which gateways gather counts, a killed server loses at most those of ten seconds. */
@@ -35,6 +38,7 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   add(usage: readonly SeriesUsage[]): void {
+    this.#options.endpoints?.add(usage)
     this.#pending.add(usage, Math.floor(this.#options.now() / 1000))
   }
 

@@ -85,7 +85,10 @@ export class Captures {
     const captured = this.#store.get(id)
     if (captured === undefined || captured.records(body)) return
     this.#store.change(captured, () => captured.respond(head, body))
-    if (isBodiless(head)) captured.response.end()
+    if (body instanceof TextBody) return this.#store.addText(captured, 'response', body.text)
+    // A page of the gateway: it was not seen on its way, because it is made when it is sent.
+    if (body.whole !== undefined) this.#store.add(captured, 'response', body.whole)
+    if (body.whole !== undefined || isBodiless(head)) captured.response.end()
   }
 
   ended({ id }: RequestContext, isComplete: boolean): void {

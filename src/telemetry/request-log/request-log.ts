@@ -62,6 +62,8 @@ export class RequestLog implements Observer {
     if (reply.upgraded !== undefined)
       metrics.requestDuration.observe((context.respondedAt - context.begun) / 1000)
     else if (head?.method !== 'HEAD') context.telemetry.answer = reply.body
+    // The dashboard follows the request log: its own requests would fill it.
+    if (context.route?.endpoint === 'api') return
     this.#ring.put(client, head, reply, context)
     if (context.isCaptured) this.#options.captures?.replied(context, reply)
     const traffic = this.#traffic

@@ -24,6 +24,12 @@ export interface KeptRequest {
   readonly refusal: ErrorName | undefined
   readonly route: RouteInfo | undefined
   readonly passed: number
+  /** As in the routing section, after the start of the request. */
+  readonly moduleTimes: readonly number[]
+  readonly replayOf: string | undefined
+  /** Milliseconds; undefined without TLS, and when a connection was open. */
+  readonly tlsMs: number | undefined
+  readonly dialMs: number | undefined
   readonly tunnelId: string | undefined
   readonly backendId: string | undefined
   readonly notes: readonly string[]
@@ -39,7 +45,7 @@ export interface KeptRequest {
 }
 
 /** Of each slot: the id, the texts one after the other, and numbers from here on. */
-const SLOT_BYTES = 528
+const SLOT_BYTES = 536
 const NUMBERS_AT = 480
 const ID_BYTES = 30
 const MAX_METHOD = 20
@@ -54,6 +60,7 @@ const statusAt = 258
 const [passedAt, schemeAt, wholeAt, httpVersionAt, tlsVersionAt] = [518, 519, 520, 521, 522] as const
 /** How long each text is. */
 const lengthsAt = 523
+const [tlsMsAt, dialMsAt] = [132, 133] as const
 /** Stored as the index in these; the most common first. */
 const httpVersions: readonly (string | undefined)[] = ['1.1', '2', '1.0']
 const tlsVersions: readonly (string | undefined)[] = ['TLSv1.3', 'TLSv1.2', 'TLSv1.1', 'TLSv1']
@@ -74,6 +81,8 @@ export class RequestRing {
   readonly #backendIds: (string | undefined)[]
   readonly #refusals: (ErrorName | undefined)[]
   readonly #notes: (readonly string[] | undefined)[]
+  readonly #moduleTimes: (readonly number[] | undefined)[]
+  readonly #replayed: (string | undefined)[]
   /** The endpoint of each slot, and how many slots each has. */
   readonly #endpoints: (string | undefined)[]
   readonly #counts = new Map<string, number>()
@@ -95,6 +104,8 @@ export class RequestRing {
     this.#backendIds = Array.from({ length: size })
     this.#refusals = Array.from({ length: size })
     this.#notes = Array.from({ length: size })
+    this.#moduleTimes = Array.from({ length: size })
+    this.#replayed = Array.from({ length: size })
     this.#endpoints = Array.from({ length: size })
     this.#numbers = new Float64Array(size)
   }
@@ -111,6 +122,9 @@ export class RequestRing {
     context.telemetry.logSlot = slot
     this.#numbers[slot] = context.logNumber
     this.#putNumbers(slot, context, reply.head.status)
+    const from = slot * (SLOT_BYTES / 4)
+    this.#floats[from + tlsMsAt] = client.tls?.handshakeMs ?? Number.NaN
+    this.#floats[from + dialMsAt] = context.dialMs ?? Number.NaN
     this.#putProtocols(slot * SLOT_BYTES, client, head)
     this.#putTexts(slot * SLOT_BYTES, context.id, client.ip, head)
     this.#routes[slot] = context.route
@@ -118,6 +132,8 @@ export class RequestRing {
     this.#backendIds[slot] = context.backendId
     this.#refusals[slot] = reply.refusal
     this.#notes[slot] = context.notes
+    this.#moduleTimes[slot] = context.moduleTimes
+    this.#replayed[slot] = context.replayOf
   }
 
   end(context: RequestContext, whole: boolean, now: number): void {
@@ -262,6 +278,10 @@ export class RequestRing {
       refusal: this.#refusals[slot],
       route: this.#routes[slot],
       passed: bytes[at + passedAt] ?? 0,
+      moduleTimes: (this.#moduleTimes[slot] ?? []).map(moment => moment - double(begunAt)),
+      replayOf: this.#replayed[slot],
+      tlsMs: known(float(tlsMsAt)),
+      dialMs: known(float(dialMsAt)),
       tunnelId: this.#tunnelIds[slot],
       backendId: this.#backendIds[slot],
       notes: this.#notes[slot] ?? [],

@@ -1,0 +1,39 @@
+import { changedSettings, picked, type SettingChanges } from '#base/changed-settings.ts'
+import { fail } from '#base/errors.ts'
+import { setLogLevel, type Log } from '#base/log.ts'
+import { SettingError } from '#base/setting-values.ts'
+import type { Settings } from '#base/settings.ts'
+import type { GatewayHandle } from '#cluster/gateway-handle.ts'
+
+export interface ReloadOptions {
+  /** Shared by all parts: those that use a reloadable setting read it each time. */
+  readonly settings: Settings
+  /** Reads all settings again; throws a `SettingError`. */
+  readonly read: () => Settings
+  readonly gateway: Pick<GatewayHandle, 'reload'>
+  readonly log: Log
+}
+
+/** Applies the changed settings that need no restart; invalid settings change nothing. */
+export const reloading = (options: ReloadOptions) => async (): Promise<SettingChanges> => reload(options)
+
+function reload({ settings, read, gateway, log }: ReloadOptions): SettingChanges {
+  const next = readValid(read)
+  const changes = changedSettings(settings, next)
+  const applied = picked(changes.changed, next)
+  Object.assign(settings, applied)
+  if (applied.log_level !== undefined) setLogLevel(log, applied.log_level)
+  // All of them are settings of the gateway, or unused there.
+  gateway.reload(applied)
+  log.info({ changed: changes.changed, restart: changes.restart }, 'settings reloaded')
+  return changes
+}
+
+function readValid(read: () => Settings): Settings {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof SettingError) return fail('reload_invalid', { reason: error.message })
+    throw error
+  }
+}
