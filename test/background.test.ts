@@ -24,7 +24,6 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/tls/terminate.ts': ['secured.destroy('],
   'src/server/record-source.ts': ['this.#failures++'],
   'src/cluster/worker-program.ts': ['new LastResort('],
-  'src/tunnel/socket-reads.ts': ['socket.read(0)'],
   // Promises that are made by `inBackground`.
   'src/events/engine.ts': ['(this.#opening = undefined)', '(this.#reading = undefined)', 'this.#openParts()'],
   'src/ssh/connection.ts': [
@@ -36,7 +35,11 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/server/usage/usage-recorder.ts': ['this.#flushInBackground()'],
   'src/base/keep-starting.ts': ['(attempt = tryOnce())'],
   'src/server/succession.ts': ['running?.unshare()'],
+  'src/cluster/nodes/cluster.ts': ['membership.refresh()'],
+  'src/cluster/nodes/membership.ts': ['this.refresh().then('],
   // Promises that never reject, or have a handler for it.
+  'src/cluster/nodes/online-reader.ts': ['this.#reads.settled().then(', 'this.#catchUp().then('],
+  'src/cluster/nodes/watched-requests.ts': ['this.#follow(id'],
   'src/cluster/online-names.ts': ['this.#queue.run(() => this.#replace('],
   'src/domains/acme/no-authority.ts': ['queue.run(() => inBackground('],
   'src/gateway/routing/tcp-port-reconciler.ts': ['this.#queue.run(() => this.#settle('],

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
-import { assertRefused, made, onEachStore } from '../support/each-store.ts'
+import { assertRefused, made, onBothStores } from '../support/each-store.ts'
 import { targetUrls } from '../support/secret-bodies.ts'
 import { MARKER, secretText } from '../support/secrets.ts'
 import { creatable, Seeds } from '../support/seeds.ts'
@@ -87,7 +87,7 @@ async function shown(api: Caller, path: string): Promise<ResourceBody> {
   return masked(answer.body)
 }
 
-onEachStore('every change', api => {
+onBothStores('every change', api => {
   test('has a name in this file, whatever is changed', () => {
     assert.deepEqual(
       Object.keys(names).toSorted(),

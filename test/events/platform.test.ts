@@ -160,12 +160,17 @@ test('how delivery stands can be seen, and dead letters are sent again when told
   assert.equal(delivery.destination.uri, `${api.url}/event_destinations/${destination.id}`)
   assert.match(delivery.last_error, /400/)
   assert.equal(delivery.last_success_at, null)
+  const [refused, ...earlier] = delivery.attempts
+  assert.deepEqual([refused.events, earlier], [1, []])
+  assert.match(refused.error, /400/)
+  assert.ok(refused.duration_ms > 0 && Date.parse(refused.at) > 0)
   assert.equal(delivery.uri, `${api.url}/event_deliveries/${delivery.id}`)
   receiver.answer = () => ({ status: 200 })
   assert.equal((await api.post(`/event_deliveries/${delivery.id}/replay`)).status, 204)
   const healed = await until(() => api.get(`/event_deliveries/${delivery.id}`), {
     fits: found => found.body.dead_letters === 0,
   })
+  assert.deepEqual([healed.body.attempts[0].error, healed.body.attempts.length], [null, 2])
   assert.equal(healed.body.failing_since, null)
   const metrics = await (await fetch(`${api.url}/metrics`)).text()
   assert.match(metrics, /adit_event_delivery_total\{result="delivered"\} 1/)

@@ -102,7 +102,11 @@ suite('several servers on one database', () => {
     await until(async () => (await other.deliveries())[0]?.dead_letters === 1)
     await until(async () => (await other.deliveries())[0]?.waiting === 0)
     const [there, here] = [await leader.deliveries(), await other.deliveries()]
-    assert.deepEqual(here, there)
+    // Only the sender has its attempts.
+    assert.deepEqual(
+      here.map(each => ({ ...each, attempts: [] })),
+      there.map(each => ({ ...each, attempts: [] })),
+    )
     assert.equal(here[0]?.last_error, 'answered 400')
     receiver.answer = () => ({ status: 200 })
     assert.equal(await other.replay(here[0]?.id ?? ''), true)

@@ -91,6 +91,8 @@ const ownTypes = [
   'dashboard_session_created.v0',
   'dashboard_session_deleted.v0',
   'dashboard_session_rejected.v0',
+  'passkey_created.v0',
+  'passkey_deleted.v0',
   'request_replayed.v0',
   'tls_certificate_expiring.v0',
   'tls_certificate_expired.v0',

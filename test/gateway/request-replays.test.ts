@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { text } from 'node:stream/consumers'
@@ -33,9 +34,11 @@ for (const workers of ['1', '2'])
         response.end(headers['x-version'] === '2' ? 'fixed' : 'broken')
       }
       const edge = await world.edge([HOST])
-      await world.route(edge, '/', await world.static((...given) => void service(...given)), {
-        request_headers: { add: { 'x-module': 'ran' } },
+      const backend = await world.static((...given) => void service(...given))
+      await world.route(edge, '/stripe', backend, {
+        webhook_verification: { provider: 'stripe', secret: secretText('of the sender') },
       })
+      await world.route(edge, '/', backend, { request_headers: { add: { 'x-module': 'ran' } } })
     })
     after(() => world[Symbol.asyncDispose]())
 
@@ -63,6 +66,13 @@ for (const workers of ['1', '2'])
       assert.deepEqual(valuesOf(capture.request, 'authorization'), ['[masked]'])
       const { body: shown } = await world.server.api.get(`/requests/${body.request_id}`)
       assert.deepEqual([shown.host, shown.status, shown.captured, shown.complete], [HOST, 200, true, true])
+      assert.equal(shown.replay_of, id)
+      const [module] = shown.modules
+      assert.deepEqual([module.name, module.verdict], ['request_headers', 'passed'])
+      assert.ok(module.microseconds >= 0 && shown.dial_ms !== undefined)
+      const { body: first } = await world.server.api.get(`/requests/${id}`)
+      assert.equal(first.replay_of, null)
+      assert.ok(first.tls_ms > 0, 'its connection had a TLS handshake')
       assert.deepEqual((await world.read(body.request_id)).body, capture)
     })
 
@@ -94,6 +104,39 @@ for (const workers of ['1', '2'])
         path: '/other',
       })
       assert.equal(principal.ip, '127.0.0.1')
+    })
+
+    test('of a webhook are signed again if wanted, and refused where that cannot be', async () => {
+      const secret = secretText('of the sender')
+      const now = Math.floor(Date.now() / 1000)
+      const sign = (time: number) =>
+        `t=${time},v1=${createHmac('sha256', secret).update(`${time}.{}`).digest('hex')}`
+      const headers = { 'stripe-signature': sign(now - 3600) }
+      const sent = await world.ask(`${HOST}/stripe`, { method: 'POST', body: '{}', headers })
+      assert.equal(sent.status, 403)
+      const page = await world.captured(sent.requestId)
+      assert.match(page.response.body, /webhook/i, 'the page of the gateway is captured')
+      const count = seen.length
+      assert.equal((await replay(sent.requestId)).body.capture.response.status, 403)
+      assert.equal(seen.length, count)
+      const { body } = await replay(sent.requestId, { resign: true })
+      assert.equal(body.capture.response.status, 200)
+      const [, time = ''] = /^t=(\d+),/.exec(String(last().headers['stripe-signature'])) ?? []
+      assert.equal(last().headers['stripe-signature'], sign(Number(time)))
+      assert.ok(Number(time) >= now)
+
+      const plain = await send()
+      const sentSoFar = seen.length
+      for (const [id, edits] of [
+        [plain, {}],
+        [sent.requestId, { via: 'agent' }],
+      ] as const)
+        await assertRefused(world.server.api, {
+          path: `/requests/${id}/replay`,
+          body: { ...edits, resign: true },
+          code: 90_420,
+        })
+      assert.equal(seen.length, sentSoFar)
     })
 
     test('of a truncated body need a body', async () => {

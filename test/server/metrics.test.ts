@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { renderMetrics } from '#base/metrics-text.ts'
+import { Registry } from '#base/metrics.ts'
 import type { Engine } from '#store/engine.ts'
 import { measured } from '#store/measured-engine.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import { StoreError } from '#store/store-error.ts'
 import { sqlite } from '#store/dialect.ts'
 import { ServerMetrics } from '#server/metrics.ts'
+import { EndpointMetrics } from '#telemetry/usage/endpoint-metrics.ts'
+import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 const metricsOf = async (server: TestServer): Promise<string> =>
@@ -89,5 +93,56 @@ suite('a measured store', () => {
     assert.equal(value(text, 'adit_store_errors_total{reason="full"}'), 1)
     assert.equal(value(text, 'adit_store_errors_total{reason="locked"}'), 0)
     assert.equal(value(text, 'adit_store_read_seconds_count'), 0)
+  })
+})
+
+suite('the metrics by endpoint', () => {
+  const counted = (name: string, requests: number): SeriesUsage => ({
+    by: 'endpoint',
+    name,
+    owner: 'usr_1',
+    requests,
+    errors: 1,
+    bytesIn: 10,
+    bytesOut: 20,
+    latency: '',
+  })
+
+  test('have a value for as many endpoints as are allowed, and one for all others', () => {
+    const registry = new Registry()
+    const metrics = new EndpointMetrics(registry, 2)
+    metrics.add([counted('https://a.test', 1), counted('https://b.test', 2), counted('https://c.test', 3)])
+    metrics.add([counted('https://a.test', 4), { ...counted('cr_1', 5), by: 'credential' }])
+    const text = renderMetrics(registry.snapshot())
+    const requests = (endpoint: string) => value(text, `adit_endpoint_requests_total{endpoint="${endpoint}"}`)
+    assert.deepEqual([requests('https://a.test'), requests('https://b.test'), requests('other')], [5, 2, 3])
+    assert.equal(text.match(/^adit_endpoint_requests_total/gm)?.length, 3)
+    assert.equal(value(text, 'adit_endpoint_errors_total{endpoint="https://a.test"}'), 2)
+    assert.equal(value(text, 'adit_endpoint_bytes_total{endpoint="other",dir="out"}'), 20)
+  })
+
+  test('replace only endpoints that were idle for an hour', () => {
+    let now = 0
+    const registry = new Registry()
+    const metrics = new EndpointMetrics(registry, 2, () => now)
+    metrics.add([counted('https://idle.test', 1), counted('https://used.test', 1)])
+    now = 3_599_999
+    metrics.add([counted('https://used.test', 1), counted('https://early.test', 1)])
+    now = 3_600_000
+    metrics.add([counted('https://new.test', 1), counted('https://late.test', 1)])
+    const samples = renderMetrics(registry.snapshot()).matchAll(/requests_total\{endpoint="([^"]+)"\} (\d+)/g)
+    assert.deepEqual(
+      Array.from(samples, ([, name, count]) => [name, Number(count)]),
+      [
+        ['other', 2],
+        ['https://used.test', 2],
+        ['https://new.test', 1],
+      ],
+    )
+  })
+
+  test('are exported only if the setting allows some', async () => {
+    await using server = await startServer()
+    assert.doesNotMatch(await metricsOf(server), /adit_endpoint_/)
   })
 })

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { start, untilRefused, type Program } from './program.ts'
 import { Folder } from '../support/folder.ts'
+import { closed } from '../support/net.ts'
 
 const BODY = JSON.stringify({ description: 'sent slowly' })
 
@@ -58,8 +59,8 @@ suite('stopping', () => {
     const idle = connect({ port: Number(port), host: '127.0.0.1' })
     idle.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n')
     await once(idle, 'data')
-    const closed = once(idle, 'close')
+    const ended = closed(idle)
     assert.equal(await program.end(), 0)
-    await closed
+    await ended
   })
 })

@@ -7,6 +7,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { World } from '../e2e/edges/world.ts'
 import { secretText } from '../support/secrets.ts'
 import { CONTENT, mac } from './support.ts'
+import { closed } from '../support/net.ts'
 import { until } from '../support/until.ts'
 
 const NAME = 'hooks.example.test'
@@ -127,7 +128,7 @@ suite('webhooks through TLS', () => {
     const head = `X-Hub-Signature-256: ${signature(Buffer.from('hel'))}\r\n`
     socket.write(`POST /github HTTP/1.1\r\nHost: ${NAME}\r\nContent-Length: 5\r\n${head}\r\nhel`)
     socket.end()
-    await once(socket, 'close')
+    await closed(socket)
     assert.equal((await post(CONTENT, { 'x-hub-signature-256': signature(CONTENT) })).text, 'taken')
     assert.equal(seen.length, 1)
   })

@@ -9,8 +9,8 @@ import { CONTENT, judge, type Sent, type Vector } from './support.ts'
 const vectors = [...bodyVectors, ...stampedVectors, ...oddVectors]
 const NOW = Date.now()
 
-const kindOf = async (vector: Vector, sent: Sent, secret = vector.secret): Promise<string> =>
-  (await judge({ provider: vector.provider, secret, sent, now: NOW })).kind
+const kindOf = async (vector: Vector, sent: Sent, secret = vector.secret, now = NOW): Promise<string> =>
+  (await judge({ provider: vector.provider, secret, sent, now })).kind
 
 function without({ headers, ...rest }: Sent, name: string): Sent {
   const kept = Object.entries(headers).filter(([key]) => key.toLowerCase() !== name.toLowerCase())
@@ -29,9 +29,11 @@ for (const vector of vectors) {
   const { provider, variant, window, content, needs, other = 'another secret' } = vector
   suite(`SEC-20: webhooks of ${provider}${variant === undefined ? '' : ` (${variant})`}`, () => {
     test('pass when they are signed', async () => {
-      const sent = await vector.make(NOW, CONTENT)
+      // The libraries of senders compare with the clock, which is later than when this file was loaded.
+      const now = Date.now()
+      const sent = await vector.make(now, CONTENT)
       await vector.agrees?.(sent)
-      assert.equal(await kindOf(vector, sent), 'verified')
+      assert.equal(await kindOf(vector, sent, vector.secret, now), 'verified')
     })
 
     test('are refused when the secret is another', async () => {

@@ -12,12 +12,18 @@ const HERE = '127.0.0.99'
 const HOUR_MS = 3_600_000
 
 const dns = await FakeDns.start()
-after(() => dns[Symbol.dispose]())
+const second = await FakeDns.start()
+after(() => {
+  dns[Symbol.dispose]()
+  second[Symbol.dispose]()
+})
 
 beforeEach(() => {
-  dns.address = undefined
-  dns.fails = false
-  dns.aliases.clear()
+  for (const each of [dns, second]) {
+    each.address = undefined
+    each.fails = false
+    each.aliases.clear()
+  }
 })
 
 const states = ({ steps }: CheckedDomain): Record<string, string> =>
@@ -63,6 +69,7 @@ onEachStore(
       dns.fails = true
       const found = await check(id)
       assert.deepEqual([found.points_here, found.found, states(found)['dns']], [null, [], 'waiting'])
+      assert.deepEqual(found.answers, [{ address: dns.at, records: [], error: 'ESERVFAIL' }])
     })
 
     test('looks once for checks at the same time', async () => {
@@ -84,6 +91,39 @@ onEachStore(
     })
   },
   { domain: 'base.test', public_addresses: HERE, acme_dns: dns.at },
+)
+
+onEachStore(
+  'the check of a reserved domain with two resolvers',
+  api => {
+    test('shows the answer of each', async () => {
+      const { id } = await made(api(), '/reserved_domains', { domain: 'f.example.org' })
+      dns.aliases.set('f.example.org', 'old.example.net')
+      second.aliases.set('f.example.org', 'new.example.net')
+      const { body } = await api().call('POST', `/reserved_domains/${id}/check`)
+      const record = { name: 'f.example.org', type: 'CNAME' }
+      const old = [{ ...record, value: 'old.example.net' }]
+      assert.deepEqual(body.answers, [
+        { address: dns.at, records: old, error: null },
+        { address: second.at, records: [{ ...record, value: 'new.example.net' }], error: null },
+      ])
+      assert.deepEqual(body.found, old)
+    })
+
+    test('shows which one fails, and what the other has', async () => {
+      const { id } = await made(api(), '/reserved_domains', { domain: 'g.example.org' })
+      dns.fails = true
+      second.address = HERE
+      const { body } = await api().call('POST', `/reserved_domains/${id}/check`)
+      const records = [{ name: 'g.example.org', type: 'A', value: HERE }]
+      assert.deepEqual(body.answers, [
+        { address: dns.at, records: [], error: 'ESERVFAIL' },
+        { address: second.at, records, error: null },
+      ])
+      assert.deepEqual(body.found, records)
+    })
+  },
+  { domain: 'base.test', public_addresses: HERE, acme_dns: `${dns.at},${second.at}` },
 )
 
 suite('a certificate', () => {

@@ -131,9 +131,6 @@ suite('the published SDK @ngrok/ngrok: it comes back', () => {
     // Only when its tunnels are back does the SDK take the new connection for what it is asked to do.
     for (let beats = 0; beats < 2; beats++) await sdk.next('beat')
     await sdk.call(listener, ['close'])
-    await until(async () => (await place.list('tunnels')).length === 0, {
-      what: 'the tunnel is gone',
-      withinMs: 1000,
-    })
+    await until(async () => (await place.list('tunnels')).length === 0, { what: 'the tunnel is gone' })
   })
 })

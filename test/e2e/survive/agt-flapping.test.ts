@@ -101,7 +101,7 @@ suite('a link that comes and goes', () => {
       after = await stateOf(gateway)
       return JSON.stringify(after) === JSON.stringify(before)
     }
-    await until(same, { what: 'all is as before', withinMs: 20_000 }).catch(() =>
+    await until(same, { what: 'all is as before', withinMs: 60_000 }).catch(() =>
       assert.deepEqual(after, before),
     )
     await until(() => gateway.files <= files + 2, { what: 'files are closed' }).catch(() => undefined)

@@ -129,7 +129,7 @@ suite('the program of an agent, at a gateway that means it harm', () => {
       stream.on('data', (bytes: Buffer) => (output += bytes.toString()))
     await until(() => boundEnd(gateway, 0) !== undefined || !isAlive(child), {
       what: 'the tunnel is asked for',
-      withinMs: 10_000,
+      withinMs: 60_000,
     })
     assert.ok(isAlive(child), output)
     const before = home.content
@@ -143,7 +143,7 @@ suite('the program of an agent, at a gateway that means it harm', () => {
       setTimeout(() => present.socket.destroy(), 300)
       await until(() => boundEnd(gateway, seen) !== undefined || !isAlive(child), {
         what: 'it has come back',
-        withinMs: 15_000,
+        withinMs: 60_000,
       })
       assert.ok(isAlive(child), output)
     }

@@ -2,7 +2,7 @@ import { suite, test } from 'node:test'
 import { long } from './figures.ts'
 import { stopUnderLoad, stopWhileTalking } from './stop-under-load.ts'
 
-suite('a gateway that is told to stop', { concurrency: true, timeout: long ? 600_000 : 60_000 }, () => {
+suite('a gateway that is told to stop', { concurrency: true, timeout: 600_000 }, () => {
   test('gives what lasts 30 seconds, and ends with 0 before 35', { skip: !long }, context =>
     stopWhileTalking(context),
   )

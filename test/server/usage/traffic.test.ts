@@ -44,7 +44,7 @@ suite('usage of endpoints and credentials', () => {
     disposable(await connect({ ...optionsFor(world.server), authtoken: credential.token }))
 
   before(async () => {
-    world = await World.start({ tcp_ports: '20000-40000' })
+    world = await World.start({ tcp_ports: '20000-40000', metrics_endpoints: '100' })
     service = await web((request, response) => {
       if (request.url === '/broken') response.statusCode = 500
       if (request.url === '/missing') response.statusCode = 404
@@ -86,6 +86,13 @@ suite('usage of endpoints and credentials', () => {
     for (const start of endpoint.points?.start ?? []) assert.match(start, /:00Z$/)
     const byCredential = await counted(credential.id, 3, 'by=credential')
     assert.deepEqual([byCredential.errors, byCredential.bytes_out, byCredential.id], [1, 30, credential.id])
+    const metrics = await (await fetch(`${world.server.api.url}/metrics`)).text()
+    for (const sample of [
+      `adit_endpoint_requests_total{endpoint="${tunnel.url}"} 3`,
+      `adit_endpoint_errors_total{endpoint="${tunnel.url}"} 1`,
+      `adit_endpoint_bytes_total{endpoint="${tunnel.url}",dir="in"} 12`,
+    ])
+      assert.ok(metrics.includes(`\n${sample}\n`), sample)
   })
 
   test('has the requests of an edge by its name, and those that fail without a tunnel', async () => {

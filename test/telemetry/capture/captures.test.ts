@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect as connectTcp } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { assertRefused } from '../../support/each-store.ts'
-import { listening } from '../../support/net.ts'
+import { closed, listening } from '../../support/net.ts'
 import { secretText } from '../../support/secrets.ts'
 import { until } from '../../support/until.ts'
 import { CaptureWorld, valuesOf } from './support.ts'
@@ -148,9 +147,9 @@ suite('captures at the gateway', () => {
     await until(() => got.includes('\r\n\r\n'))
     socket.write('over the new protocol')
     await until(() => got.endsWith('over the new protocol'))
-    const closed = once(socket, 'close')
+    const ended = closed(socket)
     socket.end()
-    await closed
+    await ended
     const { body: list } = await world.server.api.get(`/requests?path=/chat&limit=1`)
     const { request, response } = (await world.read(list.requests[0].id)).body
     assert.deepEqual([request.target, request.body, request.body_bytes], ['/chat', '', 0])

@@ -9,7 +9,7 @@ import { newId } from '#base/ids.ts'
 import { ClientBytes } from '#gateway/listeners/client-bytes.ts'
 import { HOST, TrafficWorld } from './support.ts'
 import { until } from '../../support/until.ts'
-import { echo } from '../../support/net.ts'
+import { closed, echo } from '../../support/net.ts'
 
 const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])
 const bytesOf = ({ metrics }: TrafficWorld): { in: number; out: number } => ({
@@ -48,7 +48,7 @@ suite('the bytes of clients', () => {
     await exchange(visitor, 100_000)
     assert.deepEqual(bytesOf(world), { in: before.in + 100_000, out: before.out + 100_000 })
     visitor.end()
-    await once(visitor, 'close')
+    await closed(visitor)
     await until(() => world.metrics.connections.tcp.read().value === 0)
     assert.deepEqual(bytesOf(world), { in: before.in + 100_000, out: before.out + 100_000 })
   })

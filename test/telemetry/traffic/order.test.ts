@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import { TrafficBroker } from '#server/traffic-broker.ts'
@@ -7,7 +6,7 @@ import type { OutgoingEvent } from '#events/destination.ts'
 import { ReorderBuffer, START, STOP, type PublishEvents } from '#server/reorder-buffer.ts'
 import { HOST, TrafficWorld } from './support.ts'
 import { until } from '../../support/until.ts'
-import { echo } from '../../support/net.ts'
+import { closed, echo } from '../../support/net.ts'
 
 const CLOSED = 'tcp_connection_closed.v0'
 const moment = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`
@@ -126,7 +125,7 @@ suite('the order of events', () => {
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const visitor = connect({ port: Number(/:(\d+)$/.exec(url)?.[1]), host: HOST })
     visitor.resume().end('hello')
-    await once(visitor, 'close')
+    await closed(visitor)
     await until(() => world.metrics.connections.tcp.read().value === 0)
     await agent.close()
     await stopped.promise

@@ -80,7 +80,7 @@ export class Sdk implements AsyncDisposable {
 
   /** The arguments of the next call of that callback. */
   async next(name: string): Promise<unknown[]> {
-    return once(this.events, name, { signal: AbortSignal.timeout(10_000) })
+    return once(this.events, name, { signal: AbortSignal.timeout(60_000) })
   }
 
   async end(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {

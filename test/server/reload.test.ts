@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { Folder } from '../support/folder.ts'
+import { newMember } from '../support/members.ts'
+import { type Process, runAdit, spawnServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
+
+suite('a reload', () => {
+  const folder = new Folder()
+  const path = join(folder.path, 'server.yml')
+  let server: Process
+
+  const write = (...lines: readonly string[]): void => writeFileSync(path, `${lines.join('\n')}\n`)
+
+  before(async () => {
+    write('region: eu')
+    server = await spawnServer(folder.path, { ADIT_CONFIG: path, ADIT_WORKERS: '2' })
+  })
+  after(async () => {
+    await server.end('SIGTERM')
+    folder[Symbol.dispose]()
+  })
+
+  /** Whether a request over a connection of its own gets a response. */
+  async function isServed(): Promise<boolean> {
+    const request = get({ host: '127.0.0.1', port: server.bound.http?.port, agent: false })
+    try {
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      await once(response.resume(), 'end')
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** The system distributes connections to the processes, so some of many reach each of them. */
+  const served = async (): Promise<readonly boolean[]> =>
+    Promise.all(Array.from({ length: 20 }, () => isServed()))
+
+  const untilAll = (expected: boolean): Promise<readonly boolean[]> =>
+    until(served, { fits: found => found.every(each => each === expected) })
+
+  test('applies what it can in all processes, and lists what needs a restart', async () => {
+    await untilAll(true)
+    write('region: ap', 'proxy_protocol: 192.0.2.0/24', 'credential_tunnels: 7')
+    const { status, body } = await server.api.post('/reload')
+    assert.equal(status, 200)
+    assert.deepEqual(body, { changed: ['proxy_protocol', 'credential_tunnels'], restart: ['region'] })
+    await untilAll(false)
+  })
+
+  test('is triggered by SIGHUP', async () => {
+    write('region: eu')
+    server.child.kill('SIGHUP')
+    await untilAll(true)
+    assert.deepEqual((await server.api.post('/reload')).body, { changed: [], restart: [] })
+  })
+
+  test('changes nothing if a setting is invalid, and says which', async () => {
+    write('proxy_protocol: 192.0.2.0/24', 'credential_tunnels: many')
+    const { status, body } = await server.api.post('/reload')
+    assert.equal(status, 400)
+    assert.equal(body.error_code, 'ERR_ADIT_90492')
+    assert.match(body.msg, /"credential_tunnels" in .* must be a whole number/)
+    server.child.kill('SIGHUP')
+    await until(() => server.output().includes('the settings were not reloaded'))
+    assert.equal(server.child.exitCode, null)
+    await untilAll(true)
+  })
+
+  test('is a command', async () => {
+    write('credential_tunnels: 9')
+    const environment = { ADIT_API_URL: server.api.url, ADIT_API_KEY: server.api.token }
+    const { code, stdout } = await runAdit(['reload'], environment)
+    assert.deepEqual([code, stdout], [0, 'changed: credential_tunnels\nneeds a restart: region\n'])
+  })
+
+  test('is for admins', async () => {
+    const { token } = await newMember(server.api)
+    assert.equal((await server.api.post('/reload', {}, { token })).body.error_code, 'ERR_ADIT_90491')
+  })
+})
