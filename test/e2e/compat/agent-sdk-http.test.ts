@@ -225,7 +225,8 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
       times.push(performance.now() - start)
     }
     agent.destroy()
-    const median = times.toSorted((a, b) => a - b)[10] ?? Infinity
-    assert.ok(median < 20, `the median was ${median} ms`)
+    // A delayed acknowledgement would slow down each of them; a busy machine does not.
+    const fastest = Math.min(...times)
+    assert.ok(fastest < 30, `the fastest took ${fastest} ms`)
   })
 })
