@@ -5,7 +5,8 @@ import { build, type Metafile, type Plugin } from 'esbuild'
 import { forCommonJs, requiredBuiltins, root } from '../package/bundle.ts'
 import { metadata } from '../package/npm.ts'
 import { checkoutBundle } from '../../src/bin/checkout-bundle.mjs'
-import type { Group } from './groups.ts'
+import { readSource, type Group } from './groups.ts'
+import { bundleOf, programsOf, withBundles } from './programs.ts'
 
 const bundled = new Set(Object.keys(metadata.dependencies))
 const packageOf = (path: string): string =>
@@ -41,13 +42,14 @@ function movedPlaces(): Map<string, string> {
   if (main === undefined) throw new Error('the program could not be bundled')
   return new Map([[join(root, 'src/cluster/program.ts'), main]])
 }
-const sources = (testFiles: ReadonlySet<string>): Plugin => ({
+const sources = (testFiles: ReadonlySet<string>, folder: string): Plugin => ({
   name: 'sources',
   setup: bundler => {
     const moved = movedPlaces()
     bundler.onLoad({ filter: /\.m?[jt]s$/ }, ({ path }) => {
-      const text = readFileSync(path, 'utf8')
       const name = relative(root, path)
+      const source = readFileSync(path, 'utf8')
+      const text = name.startsWith('test/') ? withBundles(name, source, relative(root, folder)) : source
       const contents = testFiles.has(name) ? asSuite(text, name) : text
       const loader = extname(path) === '.ts' ? 'ts' : 'js'
       if (!text.includes('import.meta.')) return { loader, contents }
@@ -100,10 +102,14 @@ function assertAllContribute(files: readonly string[], { outputs }: Metafile): v
 /** Bundles groups of test files into a folder. Returns the bundles, in the same order. */
 export async function buildFiles(groups: readonly Group[], folder: string): Promise<string[]> {
   const files = groups.flatMap(group => group.files)
+  const programs = programsOf(files, readSource)
   rmSync(folder, { recursive: true, force: true })
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: groups.map(({ name }) => ({ in: `group:${name}`, out: name })),
+    entryPoints: [
+      ...groups.map(({ name }) => ({ in: `group:${name}`, out: name })),
+      ...programs.map(program => ({ in: program, out: bundleOf(program) })),
+    ],
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunks/[hash]',
@@ -119,7 +125,7 @@ export async function buildFiles(groups: readonly Group[], folder: string): Prom
     logLevel: 'error',
     define: places,
     external: ['pg-native', 'cpu-features', '*.node'],
-    plugins: [groupEntries(groups), requiredBuiltins, externalPackages, sources(new Set(files))],
+    plugins: [groupEntries(groups), requiredBuiltins, externalPackages, sources(new Set(files), folder)],
     banner: { js: forCommonJs },
   })
   assertAllContribute(files, metafile)

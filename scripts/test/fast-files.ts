@@ -1,16 +1,18 @@
 import { dirname, join } from 'node:path'
 
+/** The files that a file of the tests imports by relative paths. */
+export const localImports = (file: string, text: string): string[] =>
+  [...text.matchAll(/(?:from|import\() ?'(\.[^']+\.ts)'/g)].map(([, path = '']) => join(dirname(file), path))
+
 /** Whether a test file, or one that it imports, starts programs. */
 function startsPrograms(file: string, read: (file: string) => string, known: Map<string, boolean>): boolean {
   const found = known.get(file)
   if (found !== undefined) return found
   known.set(file, false)
   const text = read(file)
-  const imports = [...text.matchAll(/(?:from|import\() ?'(\.[^']+\.ts)'/g)].map(([, path = '']) =>
-    join(dirname(file), path),
-  )
   const starts =
-    text.includes("'node:child_process'") || imports.some(path => startsPrograms(path, read, known))
+    text.includes("'node:child_process'") ||
+    localImports(file, text).some(path => startsPrograms(path, read, known))
   known.set(file, starts)
   return starts
 }

@@ -14,10 +14,7 @@ export interface Group {
  * Loading the sources takes longer than most tests, and they run faster once compiled. More files in a process would
  * leave one core idle at the end.
  */
-const MAX_FILES = { fast: 8, starting: 4 }
-
-/** The folders whose files that start programs share processes too: all of them were seen to pass together. */
-const sharing: ReadonlySet<string> = new Set(['api'])
+const MAX_FILES = { fast: 8, starting: 7 }
 
 /** What concerns the whole process: a test file with one of these has a process of its own. */
 const processWide: readonly (readonly [reason: string, pattern: RegExp])[] = [
@@ -38,22 +35,33 @@ const areaOf = (file: string): string => file.split('/').slice(1, -1)[0] ?? 'pro
 
 export const readSource = (file: string): string => readFileSync(join(root, file), 'utf8')
 
+/** The folders of the longest groups, of which the last begins first: begun at the end, they would leave one core idle. */
+const LONGEST: readonly string[] = ['ui', 'server', 'e2e', 'package']
+/** -1 for the others. */
+const placeOf = (file: string): number => LONGEST.indexOf(areaOf(file))
+
 /** Divides test files into groups of one folder, in the order of the files; those that take long come first. */
 export function groupFiles(files: readonly string[], read = readSource): Group[] {
-  const isAlone = (file: string): boolean => whyAlone(read(file)) !== undefined
-  const fast = new Set(fastFiles(files, read))
-  const starting = files.filter(file => !fast.has(file))
-  const shares = (file: string): boolean => sharing.has(areaOf(file)) && !isAlone(file)
+  const isFast = new Set(fastFiles(files, read))
+  const starting = files.filter(file => !isFast.has(file)).toSorted((a, b) => placeOf(b) - placeOf(a))
   return [
-    ...starting.filter(file => !shares(file)).map(alone),
-    ...inGroups(starting.filter(shares), MAX_FILES.starting, area => `${area}-programs`),
-    ...[...fast].filter(isAlone).map(alone),
-    ...inGroups(
-      [...fast].filter(file => !isAlone(file)),
-      MAX_FILES.fast,
-      area => area,
-    ),
+    ...divided(starting, { read, maxFiles: MAX_FILES.starting, suffix: '-programs' }),
+    ...divided([...isFast], { read, maxFiles: MAX_FILES.fast, suffix: '' }),
   ]
+}
+
+interface Division {
+  readonly read: (file: string) => string
+  readonly maxFiles: number
+  /** Of the names of groups. */
+  readonly suffix: string
+}
+
+function divided(files: readonly string[], { read, maxFiles, suffix }: Division): Group[] {
+  const { single = [], shared = [] } = Object.groupBy(files, file =>
+    whyAlone(read(file)) === undefined ? 'shared' : 'single',
+  )
+  return [...single.map(alone), ...inGroups(shared, maxFiles, area => area + suffix)]
 }
 
 const alone = (file: string): Group => ({
