@@ -12,7 +12,7 @@ const { version } = metadata
 const here = `${process.platform}-${process.arch}`
 
 // npm run package [-- --platform linux-arm64] [--out FOLDER]: another platform gets its executable only. Tests build
-// with --fast, which compresses less.
+// with --fast, which does not compress what is large.
 const { values } = parseArgs({
   options: {
     platform: { type: 'string', default: here },

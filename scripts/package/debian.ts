@@ -32,7 +32,7 @@ export function debianPackage({ binary, licences }: Executable, { isFast = false
     file('DEBIAN/conffiles', '/etc/adit/server.yml\n/etc/adit/agent.yml\n'),
     ...['postinst', 'prerm', 'postrm'].map(name => file(`DEBIAN/${name}`, read(name), 0o755)),
   ]
-  return built([...control, ...payload], isFast ? 1 : 10)
+  return built([...control, ...payload], isFast ? ['-Znone'] : ['-Zzstd', '-z10'])
 }
 
 /** The unit for a checkout, with the paths of the package. */
@@ -62,7 +62,7 @@ const copyright = ({ content }: Entry): string =>
   `Adit is licensed under the Apache License, version 2.0:\n/usr/share/common-licenses/Apache-2.0\n\n` +
   `It contains the following packages.\n\n${content?.toString() ?? ''}`
 
-function built(entries: readonly Entry[], level: number): Buffer {
+function built(entries: readonly Entry[], compression: readonly string[]): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'adit-deb-'))
   const tree = join(folder, 'tree')
   try {
@@ -75,7 +75,7 @@ function built(entries: readonly Entry[], level: number): Buffer {
     }
     const out = join(folder, 'adit.deb')
     const environment = { ...process.env, SOURCE_DATE_EPOCH: String(EPOCH.getTime() / 1000) }
-    const options = ['--root-owner-group', '-Zzstd', `-z${level}`, '--build']
+    const options = ['--root-owner-group', ...compression, '--build']
     execFileSync('dpkg-deb', [...options, tree, out], { env: environment, stdio: 'pipe' })
     return readFileSync(out)
   } finally {

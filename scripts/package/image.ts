@@ -50,7 +50,7 @@ const config = {
  */
 export async function image(built: Executable, { isFast = false } = {}): Promise<Buffer> {
   const layer = await tar(rootFileSystem(built))
-  const layerBlob = blob(gzipSync(layer, { level: isFast ? 1 : 6 }))
+  const layerBlob = blob(gzipSync(layer, { level: isFast ? 0 : 6 }))
   const configBlob = blob(
     json({
       architecture: 'amd64',

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../support/free-ports.ts'
 import { logged, start } from './program.ts'
 import { Folder } from '../support/folder.ts'
+
+const PAUSE_MS = 5
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -43,6 +46,8 @@ class Writer implements AsyncDisposable {
       const text = (await buffer(response)).toString()
       assert.equal(response.statusCode, 201, text)
       this.made.push((JSON.parse(text) as { id: string }).id)
+      // Often enough for each moment of a replacement, which needs the processor too.
+      await sleep(PAUSE_MS)
     }
   }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { secretText } from '../support/secrets.ts'
 import { refused, start, takePort } from './program.ts'
 import { Folder } from '../support/folder.ts'
@@ -56,12 +56,24 @@ suite('the first start', () => {
 })
 
 suite('a later start', () => {
-  test('prints no key, and the first one still works', async () => {
-    using folder = new Folder()
-    const first = await start({ ADIT_DATA_DIR: folder.path })
-    const key = first.key ?? assert.fail('no key was printed')
+  const earlier = new Folder()
+  let key: string
+  before(async () => {
+    const first = await start({ ADIT_DATA_DIR: earlier.path })
+    key = first.key ?? assert.fail('no key was printed')
     assert.equal(await first.end(), 0)
+  })
+  after(() => earlier[Symbol.dispose]())
 
+  /** The data of a server that was started and ended. */
+  function earlierData(): Folder {
+    const folder = new Folder()
+    cpSync(earlier.path, folder.path, { recursive: true })
+    return folder
+  }
+
+  test('prints no key, and the first one still works', async () => {
+    using folder = earlierData()
     await using second = await start({ ADIT_DATA_DIR: folder.path })
     assert.equal(second.key, undefined)
     assert.ok(!second.stdout.includes(key))
@@ -79,8 +91,7 @@ suite('a later start', () => {
   })
 
   test('refuses a database that a newer program has migrated', async () => {
-    using folder = new Folder()
-    await (await start({ ADIT_DATA_DIR: folder.path })).end()
+    using folder = earlierData()
     {
       using database = new DatabaseSync(join(folder.path, 'adit.db'))
       database.exec('UPDATE migration SET version = 999 WHERE version = (SELECT max(version) FROM migration)')
@@ -91,8 +102,7 @@ suite('a later start', () => {
   })
 
   test('says that the master key is missing, and makes no other', async () => {
-    using folder = new Folder()
-    assert.equal(await (await start({ ADIT_DATA_DIR: folder.path })).end(), 0)
+    using folder = earlierData()
     rmSync(join(folder.path, 'master.key'))
     const { code, stderr } = await refused({ ADIT_DATA_DIR: folder.path })
     assert.equal(code, 1)
@@ -101,8 +111,7 @@ suite('a later start', () => {
   })
 
   test('refuses another master key', async () => {
-    using folder = new Folder()
-    await (await start({ ADIT_DATA_DIR: folder.path })).end()
+    using folder = earlierData()
     const other = randomBytes(32).toString('base64')
     const { code, stderr } = await refused({ ADIT_DATA_DIR: folder.path, ADIT_MASTER_KEY: other })
     assert.equal(code, 1)

@@ -7,8 +7,8 @@ import { AgentProcess, GatewayProcess, HOST } from './agt-support.ts'
 import { long, memoryOf, percentile, tell, wait } from './figures.ts'
 import { until } from '../../support/until.ts'
 
-const SESSIONS = long ? 5000 : 400
-const PROCESSES = 4
+const SESSIONS = long ? 5000 : 200
+const PROCESSES = long ? 4 : 2
 const BACK_MS = 60_000
 const SETTLE_MS = long ? 10_000 : 1500
 const LOOP_MS = 250

@@ -16,7 +16,7 @@ import { until } from '../../support/until.ts'
 import { Folder } from '../../support/folder.ts'
 import { echo } from '../../support/net.ts'
 
-const ROUNDS = long ? 40 : 5
+const ROUNDS = long ? 40 : 2
 /** Of each kind of endpoint, so that damage of many kinds meets each of them. */
 const VICTIMS = 6
 

@@ -8,9 +8,10 @@ import { steady, until } from '../../support/until.ts'
 
 const MIB = 1_048_576
 const BLOCK = Buffer.alloc(65_536, 'b')
-const UPLOAD = (long ? 10_240 : 512) * MIB
+const UPLOAD = (long ? 10_240 : 256) * MIB
 const READERS = long ? 100 : 20
 const DOWNLOAD = 1024 * MIB
+const WARM_UP = (long ? 128 : 64) * MIB
 
 /** In KiB: a window for each stream, and some for all. */
 const allowance = (streams: number): number => 64 * streams + 64 * 1024
@@ -18,7 +19,7 @@ const allowance = (streams: number): number => 64 * streams + 64 * 1024
 /** Reads a large answer to its end. */
 async function download(world: World, scheme: 'http' | 'https'): Promise<void> {
   const socket = await world.connect(scheme)
-  socket.write(`GET /bulk?bytes=${128 * MIB} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
+  socket.write(`GET /bulk?bytes=${WARM_UP} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
   await once(socket.resume(), 'close')
 }
 

@@ -8,6 +8,6 @@ suite('a gateway that is told to stop', { concurrency: true, timeout: 600_000 },
   )
 
   test('answers every request that it has accepted', async context => {
-    for (let round = 0; round < (long ? 20 : 3); round++) await stopUnderLoad(context)
+    for (let round = 0; round < (long ? 20 : 2); round++) await stopUnderLoad(context)
   })
 })
