@@ -12,7 +12,7 @@ async function newDropbearKey(folder: Folder, name: string, type: string): Promi
 }
 
 // Dropbear sends its first key exchange message before it has seen the server's algorithms.
-suite('the Dropbear client', { timeout: 60_000 }, () => {
+suite('the Dropbear client', { timeout: 300_000 }, () => {
   let folder: Folder
   let listener: TestListener
   let upstream: Upstream

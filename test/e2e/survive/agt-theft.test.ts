@@ -3,12 +3,12 @@ import { suite, test } from 'node:test'
 import { AgentError, type AgentStatus, connect } from '#agent/index.ts'
 import { GatewayProcess } from './agt-support.ts'
 import { numberIn, rawSignIn } from './agt-support-raw.ts'
-import { tell, wait } from './figures.ts'
+import { long, tell, wait } from './figures.ts'
 import { until } from '../../support/until.ts'
 
 const CLAIMS = 50
 const TAKEN = 334
-const ENDED_MS = 30_000
+const ENDED_MS = long ? 30_000 : 120_000
 
 for (const workers of [1, 2]) {
   suite(`at a gateway of ${workers} processes`, async () => {

@@ -66,7 +66,7 @@ suite('a request that could be read in two ways is refused, and its connection c
       const started = performance.now()
       await check(set, verdict)
       const took = performance.now() - started
-      assert.ok(took < 5000, `${verdict[0]} took ${took} ms`)
+      assert.ok(took < 60_000, `${verdict[0]} took ${took} ms`)
     }
   })
 
