@@ -90,7 +90,7 @@ function protoOf({ proto, url }: EndpointOptions): EndpointProto {
 
 /** Bind options in wire format. Options that do not fit a protocol are sent too: the gateway rejects them. */
 function wireOptions(proto: EndpointProto | '', options: EndpointOptions): JsonObject {
-  const { url, domain, remoteAddr, hostHeader, proxyProto = 0 } = options
+  const { url, domain, remoteAddr, hostHeader, proxyProto = 0, gatewayCapture = false } = options
   return {
     URL: url ?? '',
     Domain: domain ?? '',
@@ -100,6 +100,7 @@ function wireOptions(proto: EndpointProto | '', options: EndpointOptions): JsonO
     Auth: '',
     HostHeaderRewrite: hostHeader === 'rewrite',
     ProxyProto: proxyProto,
+    ...(gatewayCapture && { Capture: true }),
     MutualTLSAtAgent: false,
     TLSTermination: null,
     ...wireModules(options),

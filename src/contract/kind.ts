@@ -1,7 +1,7 @@
 import type { ErrorName } from '#base/errors.ts'
 import { flag, line, moment, text, type TSchema } from '#contract/schema.ts'
 import { named, nullableObject } from '#contract/shape-schema.ts'
-import { computed, input, omitWhenUnset, type Field, type Shape } from '#contract/shape.ts'
+import { addedLater, computed, input, omitWhenUnset, type Field, type Shape } from '#contract/shape.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'update' | 'delete'
 const allVerbs: readonly Verb[] = ['create', 'get', 'list', 'update', 'delete']
@@ -172,6 +172,16 @@ export const description = (refusal: ErrorName = 'description_too_long') =>
 /** Opaque data of the caller. */
 export const metadata = (refusal: ErrorName = 'metadata_too_long') =>
   input(limited(4096, refusal), 'Opaque data of the caller, often JSON, at most 4096 bytes.')
+
+/** Where traffic passes: whether it is recorded all the time. */
+export const captureFlag = () =>
+  addedLater(
+    input(
+      flag(false),
+      'Capture headers and bodies of all requests, for the owner of the endpoint and admins. To capture for 10 minutes only, create a capture.',
+    ),
+    false,
+  )
 
 /**
  * Who, besides admins, may change a resource and read its secrets. Not a reference: a resource outlives its owner, and

@@ -37,6 +37,9 @@ export const routeExplanation = object({
     { description: 'In the order in which they run; would_run: its decision is known only then.' },
   ),
   backend_id: id,
+  captured_by: also(nullable(oneOf('route', 'configuration', 'agent')), {
+    description: 'What captures all of its requests, besides captures of limited time.',
+  }),
   status: also(nullable(integer(100, 599)), {
     description:
       'The status if the gateway itself would respond; null if it depends on a module or the service.',

@@ -66,6 +66,13 @@ const failedTask = object({
   last_at: moment(),
 })
 
+const captured = object({
+  by: oneOf('setting', 'route', 'configuration', 'agent'),
+  id: also(nullable(line()), {
+    description: 'Of the route, the endpoint configuration or the tunnel; null for the setting.',
+  }),
+})
+
 /** The state of a server, for people. */
 export const serverStatus = object({
   status: also(oneOf(...healthLevels), { description: 'The worst level of all problems.' }),
@@ -84,6 +91,10 @@ export const serverStatus = object({
   limits: also(listOf(limit), {
     description:
       'What the caller uses of the limits of one user; for admins also those of the server. The lists of members contain nothing of others.',
+  }),
+  captured: also(listOf(captured, { maxItems: 100 }), {
+    description:
+      'What has its headers and bodies captured all the time, at most 100; besides captures of limited time. Members see their own.',
   }),
   problems: also(listOf(problem, { maxItems: 100 }), { description: 'The worst first, at most 100.' }),
   problem_count: count,

@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import type { ErrorName } from '#base/errors.ts'
+import type { CapturedBy } from '#registry/always-captured.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Body } from '#http/body.ts'
 import type { UserIdentity } from '#http/identity.ts'
@@ -30,6 +31,8 @@ export interface RouteInfo {
   readonly usage?: UsageSeries | undefined
   /** The user or bot that owns the edge, domain or tunnel; empty if members share it. */
   readonly ownerId?: string
+  /** Its requests are captured all the time. */
+  readonly capturedBy?: CapturedBy | undefined
 }
 
 export interface Compressed {

@@ -1,5 +1,6 @@
 import { derivedId, randomPart, timePart } from '#base/ids.ts'
 import { parseHostPort } from '#base/hosts.ts'
+import { alwaysCaptured } from '#registry/always-captured.ts'
 import type { AgentCommand, Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { ExplainRequest } from '#contract/route-explanation.ts'
@@ -166,6 +167,11 @@ export class LiveView {
       endpoints: tunnels.filter(({ address }) => address !== undefined).length + edgeEndpoints,
       tcpPorts: tunnels.filter(({ address }) => address?.scheme === 'tcp').length,
     }
+  }
+
+  /** What is captured all the time. */
+  alwaysCaptured(): ReturnType<typeof alwaysCaptured> {
+    return alwaysCaptured(this.#options.records, this.#options.directory)
   }
 
   capture(id: string): Promise<CaptureRecord | undefined> {

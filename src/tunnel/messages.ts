@@ -111,6 +111,8 @@ export const bindOptions = object({
   HostHeaderRewrite: flag,
   LocalUrlScheme: name,
   ProxyProto: integer,
+  // Of Adit agents only.
+  Capture: flag,
   ...modules,
   MutualTLSAtAgent: flag,
   MutualTLSAtEdge: nullable(anyObject),

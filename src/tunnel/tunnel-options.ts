@@ -158,6 +158,12 @@ export const tunnelOptions = {
     doc: 'CAs for the certificate of an https service; host: those of this machine.',
     kinds: every,
   }),
+  gateway_capture: option({
+    form: yesNo,
+    doc: 'Capture headers and bodies of all requests at the gateway, for the dashboard and adit requests.',
+    kinds: web,
+    flag: '--capture',
+  }),
   inspect: option({
     form: yesNo,
     doc: 'False: requests of this tunnel are neither listed nor captured.',

@@ -135,6 +135,7 @@ onEachStore('HTTPS edge routes', api => {
       match_type: 'path_prefix',
       match: '/api',
       normalize_path: true,
+      capture: false,
       description: 'd',
       metadata: 'm',
       ...allNull,

@@ -1,4 +1,4 @@
-import { description, kind, metadata, owner } from '#contract/kind.ts'
+import { captureFlag, description, kind, metadata, owner } from '#contract/kind.ts'
 import { backend } from '#contract/modules/backend.ts'
 import { basicAuth } from '#contract/modules/basic-auth.ts'
 import { circuitBreaker } from '#contract/modules/circuit-breaker.ts'
@@ -27,6 +27,7 @@ export const endpointConfiguration = kind({
       immutable(also(oneOf('http', 'https', 'tcp'), { refusal: 'config_type', missing: 'config_type' })),
       'The protocol of its endpoints.',
     ),
+    capture: captureFlag(),
     description: description(),
     metadata: metadata(),
     owner_id: owner(),

@@ -1,4 +1,4 @@
-import { description, kind, metadata } from '#contract/kind.ts'
+import { captureFlag, description, kind, metadata } from '#contract/kind.ts'
 import { backend } from '#contract/modules/backend.ts'
 import { circuitBreaker } from '#contract/modules/circuit-breaker.ts'
 import { compression } from '#contract/modules/compression.ts'
@@ -46,6 +46,7 @@ export const httpsEdgeRoute = kind({
       ),
       false,
     ),
+    capture: captureFlag(),
     description: description('edge_description'),
     metadata: metadata('edge_metadata'),
   },

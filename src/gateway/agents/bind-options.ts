@@ -32,6 +32,7 @@ const usable: Readonly<Record<keyof BindOptions, readonly Proto[]>> = {
   Auth: web,
   HostHeaderRewrite: web,
   ProxyProto: any,
+  Capture: web,
   MutualTLSAtEdge: ['tls'],
   TLSTermination: ['tls'],
   ...moduleProtos,

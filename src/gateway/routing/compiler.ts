@@ -1,6 +1,7 @@
 import { backgroundFailure } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
+import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
 import { timed } from '#gateway/backends/upstream-record.ts'
@@ -15,6 +16,7 @@ import { errorReply } from '#http/pages.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import { isReservedPath } from '#auth/sign-in/paths.ts'
+import type { CapturedBy } from '#registry/always-captured.ts'
 import type { RouteInfo } from '#http/request-context.ts'
 import type { Captures } from '#telemetry/capture/captures.ts'
 
@@ -79,6 +81,7 @@ export class Compiler {
         modules: names,
         usage: moduleContext.usage,
         ownerId: moduleContext.ownerId ?? '',
+        capturedBy: capturedBy(sources),
       }
       const last = backend?.answer ?? offline
       const answer = traced(
@@ -156,6 +159,12 @@ function backendIdIn({ rows, agent }: ModuleSources): string | undefined {
   return agent === undefined ? ids.find(id => typeof id === 'string') : undefined
 }
 
+function capturedBy({ rows, agent }: ModuleSources): CapturedBy | undefined {
+  const row = rows.find(({ body }) => body['capture'] === true)
+  if (row !== undefined) return row.kind === httpsEdgeRoute.name ? 'route' : 'configuration'
+  return agent?.Capture === true ? 'agent' : undefined
+}
+
 const endpointAt = ({ id, edgeId }: ModuleContext): 'edge' | 'domain' | 'ephemeral' =>
   edgeId !== undefined ? 'edge' : id.startsWith('tn_') ? 'ephemeral' : 'domain'
 
@@ -163,15 +172,16 @@ const unusable = (reason: string): never => fail('module_unusable', { module: 'b
 
 const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
 
-const traced =
-  (route: RouteInfo, endpoint: Endpoint, captures: CompilerOptions['captures']): Endpoint =>
-  exchange => {
+function traced(route: RouteInfo, endpoint: Endpoint, captures: CompilerOptions['captures']): Endpoint {
+  const isCaptured = route.capturedBy !== undefined
+  return exchange => {
     const { context } = exchange
     context.routing.route = route
-    return captures !== undefined && (captures.isActive || context.isCaptured)
+    return captures !== undefined && (isCaptured || captures.isActive || context.isCaptured)
       ? captures.around(exchange, route, endpoint)
       : endpoint(exchange)
   }
+}
 
 /** Modules in front of a backend, which the owner's replays may skip. */
 function replayable(handlers: readonly Handler[], names: readonly string[], backend: Endpoint): Endpoint {

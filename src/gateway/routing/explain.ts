@@ -24,6 +24,7 @@ const nothing: Facts = {
   domain_id: null,
   modules: [],
   backend_id: null,
+  captured_by: null,
   status: null,
   error_code: null,
   reason: '',
@@ -94,6 +95,7 @@ function routeFacts({ route, backendId }: EndpointPlan, records: Records): Parti
   const row = route?.routeId === undefined ? undefined : records.get(httpsEdgeRoute, route.routeId)
   return {
     backend_id: backendId ?? null,
+    captured_by: route?.capturedBy ?? null,
     ...(row && { route_id: row.id, match: textOf(row, 'match'), match_type: row.body.match_type ?? null }),
   }
 }

@@ -23,6 +23,7 @@ export interface StatusOptions {
 
 const MAX_PROBLEMS = 100
 const MAX_DELIVERIES = 1000
+const MAX_CAPTURED = 100
 
 /** The state of the server, as far as the caller may see it. */
 export async function statusFor(call: Call, options: StatusOptions): Promise<ServerStatus> {
@@ -59,10 +60,20 @@ export async function statusFor(call: Call, options: StatusOptions): Promise<Ser
     workers: nodes.map(shownNode),
     online: { agents, tunnels, endpoints },
     limits,
+    captured: capturedFor(call, options),
     problems: problems.toSorted((one, other) => rank(one) - rank(other)).slice(0, MAX_PROBLEMS),
     problem_count: problems.length,
     background: tasks,
   }
+}
+
+/** What is captured all the time, as far as the caller may read it. */
+function capturedFor({ principal }: Call, { settings, gateway }: StatusOptions): ServerStatus['captured'] {
+  const flagged = [...gateway.live.alwaysCaptured()]
+    .filter(({ ownerId }) => principal.role === 'admin' || ownerId === principal.id)
+    .map(({ by, id }) => ({ by, id }))
+  const all = settings.traffic_full_capture ? [{ by: 'setting' as const, id: null }] : []
+  return [...all, ...flagged].slice(0, MAX_CAPTURED)
 }
 
 const rank = ({ level }: StatusProblem): number => (level === 'failing' ? 0 : 1)

@@ -100,7 +100,8 @@ export class Captures {
   #capturedAt(exchange: Exchange, route: RouteInfo): CapturedRequest | undefined {
     const { context, head } = exchange
     if (context.isCaptured) return this.#store.get(context.id)
-    return this.#all || this.#rules.includes(head.host, route) ? this.begin(exchange) : undefined
+    const isSelected = this.#all || route.capturedBy !== undefined || this.#rules.includes(head.host, route)
+    return isSelected ? this.begin(exchange) : undefined
   }
 
   #tap(captured: CapturedRequest, reply: Reply): Reply {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { type Agent, connect } from '#agent/index.ts'
+import { type Agent, connect, type EndpointOptions } from '#agent/index.ts'
 import { optionsFor } from '../../agent/support.ts'
 import { assertRefused, made } from '../../support/each-store.ts'
 import { type Member, newMember } from '../../support/members.ts'
@@ -25,12 +25,12 @@ suite('captures of members, with two gateway processes', () => {
   })
 
   /** An agent of a member, with an endpoint at this name. */
-  async function tunnel({ user }: Member, domain: string) {
+  async function tunnel({ user }: Member, domain: string, options: Partial<EndpointOptions> = {}) {
     const { token } = await made(world.server.api, '/credentials', { owner_id: user.id })
     const agent = await connect({ ...optionsFor(world.server), authtoken: String(token) })
     const forwardTo = await world.service((_, response) => response.end('fine'))
     agents.push(agent)
-    await agent.listen({ proto: 'http', domain, forwardTo })
+    await agent.listen({ proto: 'http', domain, forwardTo, ...options })
     return agent
   }
 
@@ -87,6 +87,60 @@ suite('captures of members, with two gateway processes', () => {
     const { requestId } = await until(visit, { fits: ({ text }) => text === 'fine' })
     assert.equal(await world.isCaptured(requestId), false)
     assert.equal((await world.server.api.get(`/captures/${body.id}`)).status, 200)
+  })
+
+  test('of an agent with capture turned on record all requests, for its owner', async () => {
+    const host = 'always.adit.localhost'
+    await tunnel(alice, host, { gatewayCapture: true })
+    const { requestId, text } = await until(() => world.askPlain(host, '/'), {
+      fits: got => got.text === 'fine',
+    })
+    assert.equal(text, 'fine')
+    await world.captured(requestId)
+    assert.equal((await world.read(requestId, { token: alice.token })).status, 200)
+    assert.equal((await world.read(requestId, { token: bob.token })).status, 403)
+    const explain = { request_url: `http://${host}/` }
+    const { body } = await world.server.api.post('/requests/explain', explain, { token: alice.token })
+    assert.equal(body.captured_by, 'agent')
+    const captured = async (token: string) => (await world.server.api.get('/status', { token })).body.captured
+    assert.deepEqual(await captured(alice.token), [{ by: 'agent', id: body.tunnel_id }])
+    assert.deepEqual(await captured(bob.token), [])
+  })
+
+  test('of a route are turned on and off by its option', async () => {
+    const edge = await world.edge(['flagged.example.test'])
+    const route = await world.route(edge, '/', await world.saying('fine'), { capture: true })
+    const visit = () => world.ask('flagged.example.test/')
+    await world.until(visit, true)
+    const { requestId } = await visit()
+    // The edge belongs to an admin.
+    assert.equal((await world.read(requestId, { token: bob.token })).status, 403)
+    const { captured } = (await world.server.api.get('/status')).body
+    assert.ok(captured.some(({ by, id }: { by: string; id: string }) => by === 'route' && id === route))
+    const path = `/edges/https/${edge}/routes/${route}`
+    assert.equal((await world.server.api.get(path)).body.capture, true)
+    await world.change(path, { capture: false })
+    await world.until(visit, false)
+  })
+
+  test('of a domain are turned on by its endpoint configuration, also for agents', async () => {
+    const as = { token: alice.token }
+    const { api } = world.server
+    const created = await api.post('/endpoint_configurations', { type: 'http', capture: true }, as)
+    assert.deepEqual([created.status, created.body.capture], [201, true])
+    const domain = { name: 'configured', http_endpoint_configuration_id: created.body.id }
+    assert.equal((await api.post('/reserved_domains', domain, as)).status, 201)
+    await tunnel(alice, 'configured.adit.localhost')
+    const visit = () => world.askPlain('configured.adit.localhost', '/')
+    await world.until(visit, true)
+    const refused = await api.patch(
+      `/endpoint_configurations/${created.body.id}`,
+      { capture: false },
+      { token: bob.token },
+    )
+    assert.equal(refused.status, 403)
+    await world.change(`/endpoint_configurations/${created.body.id}`, { capture: false })
+    await world.until(visit, false)
   })
 
   test('need one target that exists, and end in time', async () => {

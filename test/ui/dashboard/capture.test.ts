@@ -143,6 +143,22 @@ suite('captured requests', () => {
     assert.deepEqual(dashboard.errors, [])
   })
 
+  test('say why all requests of a route are captured', async () => {
+    const edge = await world.edge(['always.example.org'])
+    const route = await world.route(edge, '/', await world.saying('fine'), { capture: true })
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/https_edges/${edge}`)
+    await page.getByText('Capture on, by the option capture of the route').waitFor()
+    await page.getByRole('link', { name: 'Capture on' }).click()
+    const always = page.getByRole('region', { name: 'Captured all the time' })
+    await always.getByText(route).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    await world.change(`/edges/https/${edge}/routes/${route}`, { capture: false })
+    await always.waitFor({ state: 'detached' })
+    assert.deepEqual(dashboard.errors, [])
+  })
+
   test('all failed ones of the traffic page are replayed', async () => {
     const failed = [await hook('/all/1'), await hook('/all/2')]
     for (const { requestId } of failed) await world.captured(requestId)

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { api } from '#ui/dashboard/api.ts'
+import { IdLink } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded, type Loaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { toast } from '#ui/dashboard/shell/parts.tsx'
@@ -7,31 +8,35 @@ import { toast } from '#ui/dashboard/shell/parts.tsx'
 /** Captures end by time, without a change. */
 const LOOK_MS = 10_000
 const SECONDS = 600
+/** Those whose changes turn capture on or off. */
+const kinds = new Set(['capture', 'https_edge_route', 'https_edge', 'endpoint_configuration'])
 
 /** What a capture records. */
 type CaptureTarget = { readonly host: string } | { readonly edge_id: string } | { readonly route_id: string }
 
 type ActiveCapture = Awaited<ReturnType<typeof api.captures.list>>['items'][number]
 
+type Always = Awaited<ReturnType<typeof api.status>>['captured']
+
 interface CaptureState {
   /** Captures that have not ended. */
   readonly active: readonly ActiveCapture[]
-  /** By the setting traffic_full_capture. */
-  readonly isForAll: boolean
+  /** What is captured all the time. */
+  readonly always: Always
 }
 
 function useCaptureState(): Loaded<CaptureState> {
   return useLoaded(
     'capture state',
     async () => {
-      const [{ items }, { account }] = await Promise.all([api.captures.list(), api.self()])
+      const [{ items }, { captured }] = await Promise.all([api.captures.list(), api.status()])
       const now = Date.now()
       return {
         active: items.filter(({ expires_at: end }) => Date.parse(end) > now),
-        isForAll: account.traffic_full_capture,
+        always: captured,
       }
     },
-    { on: ({ kind }) => kind === 'capture', everyMs: LOOK_MS },
+    { on: ({ kind }) => kinds.has(kind), everyMs: LOOK_MS },
   )
 }
 
@@ -40,7 +45,7 @@ const clock = (at: string): string => new Date(at).toTimeString().slice(0, 5)
 /** Shows in the head of every page that something is being captured. */
 export function CaptureMark(): JSX.Element | null {
   const { value } = useCaptureState()
-  if (!value || !(value.isForAll || value.active.length > 0)) return null
+  if (!value || value.always.length + value.active.length === 0) return null
   return (
     <a class="capture-mark" href={href(['captures'])}>
       Capture on
@@ -59,11 +64,46 @@ async function attempt(work: Promise<unknown>): Promise<void> {
   }
 }
 
+/** Why all requests are captured. */
+const reasons = {
+  setting: 'the setting traffic_full_capture',
+  route: 'the option capture of the route',
+  configuration: 'the option capture of the endpoint configuration',
+  agent: 'the option --capture of the agent',
+} as const
+
+/** What is captured all the time, with the reason. */
+export function AlwaysCaptured(): JSX.Element | null {
+  const { value } = useCaptureState()
+  if (!value || value.always.length === 0) return null
+  return (
+    <section class="card" aria-label="Captured all the time">
+      <h2>Captured all the time</h2>
+      <ul class="values">
+        {value.always.map(({ by, id }) => (
+          <li key={`${by} ${id}`}>
+            {id === null ? 'Every request' : <IdLink id={id} />}, by {reasons[by]}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+interface SwitchProps {
+  readonly target: CaptureTarget
+  /** The target in words. */
+  readonly what: string
+  /** What captures all of its requests. */
+  readonly by?: keyof typeof reasons | null | undefined
+}
+
 /** Captures headers and bodies for ten minutes, or shows that this is being done. */
-export function CaptureSwitch({ target, what }: { target: CaptureTarget; what: string }): JSX.Element | null {
+export function CaptureSwitch({ target, what, by }: SwitchProps): JSX.Element | null {
   const { value, reload } = useCaptureState()
   if (!value) return null
-  if (value.isForAll) return <span class="dot on">Capture on, by the setting traffic_full_capture</span>
+  const reason = value.always.some(each => each.by === 'setting') ? 'setting' : by
+  if (reason) return <span class="dot on">Capture on, by {reasons[reason]}</span>
   const found = value.active.find(capture => fits(capture, target))
   const start = (): Promise<void> =>
     attempt(api.captures.create({ ...target, duration: SECONDS }).then(reload))

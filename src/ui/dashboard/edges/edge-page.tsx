@@ -109,6 +109,7 @@ function RouteCard({ edge, route }: { edge: string; route: Route }): JSX.Element
           <a href={href(['protect'], { edge, route: route.id })}>Protect with sign-in</a>
         </div>
       </div>
+      {route.capture && <p class="dot on">Capture on, by the option capture of the route</p>}
       {route.description !== '' && <p dir="auto">{route.description}</p>}
       <ModuleChips at={at} resource={route} label={`route ${route.match}`} />
       {backend === undefined ? (

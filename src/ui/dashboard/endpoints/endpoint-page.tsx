@@ -28,7 +28,7 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
           <PageHead title={endpoint.public_url} sub={`Endpoint ${id}`}>
             {isHttp(endpoint) && (
               <>
-                <CaptureSwitch target={{ host: hostOf(endpoint) }} what={hostOf(endpoint)} />
+                <EndpointCapture endpoint={endpoint} />
                 <a class="button primary" href={href(['protect'], { endpoint: id })}>
                   Protect with sign-in
                 </a>
@@ -105,11 +105,19 @@ const origins = {
   none: '',
 } as const
 
-/** What the router would do with a request for the URL, and where each module is configured. */
+/** What the router would do with a request for the URL. */
+const useExplanation = (url: string) =>
+  useLoaded(`way to ${url}`, () => api.requests.explain({ request_url: url }), { on: () => true })
+
+function EndpointCapture({ endpoint }: { endpoint: Endpoint }): JSX.Element {
+  const { value } = useExplanation(endpoint.public_url)
+  const host = hostOf(endpoint)
+  return <CaptureSwitch target={{ host }} what={host} by={value?.captured_by} />
+}
+
+/** The modules in front of the service, and where each is configured. */
 function Modules({ url }: { url: string }): JSX.Element {
-  const loaded = useLoaded(`modules of ${url}`, () => api.requests.explain({ request_url: url }), {
-    on: () => true,
-  })
+  const loaded = useExplanation(url)
   return (
     <section class="card" aria-label="Modules">
       <h2>Modules</h2>

@@ -25,6 +25,7 @@ const StatusPage = lazy(async () => (await import('#ui/dashboard/server/status-p
 const DeliveriesPage = lazy(
   async () => (await import('#ui/dashboard/events/deliveries-page.tsx')).DeliveriesPage,
 )
+const CapturesPage = lazy(async () => (await import('#ui/dashboard/capture/captures-page.tsx')).CapturesPage)
 const EditPage = lazy(async () => (await import('#ui/dashboard/kinds/form-page.tsx')).EditPage)
 
 /** Pages that are not of a resource. */
@@ -49,6 +50,7 @@ export function Page(): JSX.Element {
   if (first === 'requests')
     return second === undefined ? <TrafficPage /> : <RequestPage key={second} id={second} />
   if (first === 'event_deliveries' && second === undefined) return <DeliveriesPage />
+  if (first === 'captures' && second === undefined) return <CapturesPage />
   if (second === undefined) return <ListPage key={first} collection={first} />
   if (second === 'new') return <CreatePage key={`${first} ${query}`} collection={first} />
   const at = { collection: first, id: second, parent: query.get('parent') ?? undefined }
