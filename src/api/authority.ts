@@ -24,8 +24,8 @@ async function ownerOfId(id: unknown, call: Call): Promise<string> {
 const ownerOfAgent = (session: ResourceBody | undefined, call: Call): Promise<string> =>
   ownerOfId(session?.['credential'], call)
 
-/** The owner of the endpoint where a browser has signed in. */
-async function ownerOfEndpoint(body: ResourceBody, call: Call): Promise<string> {
+/** The owner of an edge, or of the agent of an endpoint or tunnel. */
+export async function ownerOfEndpoint(body: ResourceBody, call: Call): Promise<string> {
   if (typeof body['edge'] === 'string') return ownerOfId(body['edge'], call)
   if (typeof body['endpoint'] !== 'string') return NO_MEMBER
   const tunnel = await call.live.get('tunnel', `tn_${randomPart(body['endpoint'])}`)

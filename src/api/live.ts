@@ -47,6 +47,12 @@ export interface LiveReplay {
   readonly id: string
   readonly ip: string
   readonly via: 'edge' | 'agent'
+  /** Another endpoint, as clients address it. */
+  readonly endpoint?: { readonly scheme: 'http' | 'https'; readonly authority: string } | undefined
+  /** One tunnel, whatever endpoint it belongs to. */
+  readonly tunnelId?: string | undefined
+  /** The member who sends it, only to own endpoints; absent for admins. */
+  readonly memberId?: string | undefined
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly headers: readonly { readonly name: string; readonly value: string | null }[]

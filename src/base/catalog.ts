@@ -1060,6 +1060,16 @@ export const catalog = {
     status: 400,
     text: 'Request {id} asked for another protocol ({protocol}), such as a WebSocket: only requests with a response can be replayed.',
   },
+  replay_target: {
+    number: 90421,
+    status: 400,
+    text: '"{field}": the request cannot be sent to "{value}": {reason}.',
+  },
+  replay_not_owned: {
+    number: 90422,
+    status: 403,
+    text: 'The request cannot be sent to an endpoint of another owner. Members replay only to their own: ask its owner or an admin.',
+  },
   replay_unsigned: {
     number: 90420,
     status: 400,

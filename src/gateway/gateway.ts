@@ -119,7 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   opened.defer(watchExpiry(metrics, { info, records, log, defaultEnd }))
   const requests = new RequestLog({ metrics, log, traffic, usage, captures, ...options.requests })
   const theme = pageTheme(info)
-  const replays = new RequestReplays({ captures, answer: router.answer, observer: requests, log, theme })
+  const replays = new RequestReplays({ captures, router, observer: requests, log, theme })
   const served = { records, router, certificates, metrics, requests, tracing, handshaken, closing }
   const clients = makeClientListeners(
     { ...options, info },

@@ -2,7 +2,14 @@ import { inBackground } from '#base/background.ts'
 import { fail, Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import { type Body, bodyOf, noBody } from '#http/body.ts'
-import { ClientAbort, type Endpoint, type Exchange, type Observer, type Reply } from '#http/exchange.ts'
+import type { Router } from '#gateway/routing/router.ts'
+import {
+  ClientAbort,
+  type Exchange,
+  type HttpClientConnection,
+  type Observer,
+  type Reply,
+} from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import { HttpError } from '#http/http-error.ts'
 import { parseRequestHead } from '#http/http1-request-head.ts'
@@ -17,7 +24,7 @@ import type { Captures } from '#telemetry/capture/captures.ts'
 
 interface ReplayOptions {
   readonly captures: Captures
-  readonly answer: Endpoint
+  readonly router: Pick<Router, 'answer' | 'direct'>
   readonly observer: Observer
   readonly log: Log
   /** How error pages look. */
@@ -29,6 +36,7 @@ const REPLAY_OF = 'adit-replay-of'
 const WAIT_MS = 30_000
 /** Each holds a body. */
 const MAX_REPLAYS = 32
+const refusals: ReadonlySet<string> = new Set(['replay_unsigned', 'replay_not_owned'])
 
 /** Sends captured requests again. */
 export class RequestReplays {
@@ -50,20 +58,20 @@ export class RequestReplays {
     try {
       // Until its route is known, only the owner of the first request may see it.
       captures.begin(exchange, order.id).ownerId = captured.ownerId
-      await this.#send(exchange)
+      await this.#send(exchange, order.tunnelId)
     } finally {
       this.#running--
     }
     return captures.find(exchange.context.id)
   }
 
-  async #send(exchange: Exchange): Promise<void> {
+  async #send(exchange: Exchange, tunnelId: string | undefined): Promise<void> {
     const { observer } = this.#options
     const { client, head, context, clientAbort } = exchange
     const { promise: late, resolve } = Promise.withResolvers<'late'>()
     const timer = setTimeout(() => resolve('late'), WAIT_MS)
     try {
-      const replying = this.#reply(exchange)
+      const replying = this.#reply(exchange, tunnelId)
       const reply = await Promise.race([replying, late])
       // What still arrives is not awaited.
       if (reply === 'late')
@@ -81,12 +89,17 @@ export class RequestReplays {
     }
   }
 
-  async #reply(exchange: Exchange): Promise<Reply> {
+  async #reply(exchange: Exchange, tunnelId: string | undefined): Promise<Reply> {
+    const { router } = this.#options
     try {
-      return await this.#options.answer(exchange)
+      if (tunnelId === undefined) return await router.answer(exchange)
+      const tunnel = router.direct(tunnelId)
+      if (tunnel === undefined) return errorReply('endpoint_offline', exchange.head)
+      exchange.clientAbort.onAbort(() => tunnel.close())
+      return await tunnel.answer(exchange)
     } catch (error) {
       // Nothing was sent, and the caller can change the order.
-      if (error instanceof Problem && error.code === 'replay_unsigned') throw error
+      if (error instanceof Problem && refusals.has(error.code)) throw error
       this.#options.observer.failed(exchange.head, error)
       return errorReply('gateway_fault', exchange.head)
     }
@@ -121,11 +134,11 @@ function exchangeOf(captured: CapturedRequest, order: ReplayOrder): Exchange {
   context.connection.skipsModules = order.via === 'agent'
   context.connection.resigns = order.resign
   context.connection.replayOf = id
+  context.connection.replayedBy = order.memberId
   context.connection.content = { counted: bytes.length }
   const body: Body = bytes.length === 0 ? { ...noBody, framing: head.framing } : bodyOf(bytes)
   return {
-    // Its certificate was proved, and is part of what is repeated.
-    client: { ...before, ip: order.ip, port: 0 },
+    client: { ...clientAt(before, order, head.host), ip: order.ip, port: 0 },
     head: { ...head, fields: head.fields.with(REPLAY_OF, id) },
     body,
     clientAbort: new ClientAbort(),
@@ -134,9 +147,22 @@ function exchangeOf(captured: CapturedRequest, order: ReplayOrder): Exchange {
   }
 }
 
+/** A certificate was proved to its own endpoint only; there it is part of what is repeated. */
+function clientAt(
+  before: HttpClientConnection,
+  { endpoint }: ReplayOrder,
+  host: string,
+): HttpClientConnection {
+  if (endpoint === undefined) return before
+  const { certificate: _, ...client } = before
+  const { scheme } = endpoint
+  return { ...client, scheme, serverName: scheme === 'https' ? host : undefined }
+}
+
 /** Parsed like the head of a client, so that changes cannot say more than a client could. */
 function headOf(captured: CapturedRequest, order: ReplayOrder, length: number): RequestHead {
   const { id, head: before } = captured
+  const authority = order.endpoint?.authority ?? before.authority
   const replaced = order.headers.map(({ name }) => name.toLowerCase())
   let fields = before.fields.withoutAll(['expect', ...replaced])
   const refuse = (reason: string): never => fail('replay_invalid', { id, reason })
@@ -147,9 +173,9 @@ function headOf(captured: CapturedRequest, order: ReplayOrder, length: number): 
   const { method = before.method, path = before.target } = order
   const hasBody = length > 0 || before.framing.kind !== 'none'
   const framing = hasBody ? `Content-Length: ${length}\r\n` : ''
-  const text = `${method} ${path} HTTP/1.1\r\nHost: ${before.authority}\r\n${framing}${fields.text}`
+  const text = `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${framing}${fields.text}`
   const head = parseRequestHead(text)
   if (head instanceof HttpError) return refuse(String(head.values['reason'] ?? head.code))
-  if (head.host !== before.host || head.upgrade !== '') refuse('it must stay at its host and in HTTP')
+  if (head.authority !== authority || head.upgrade !== '') refuse('it must stay at its host and in HTTP')
   return head
 }

@@ -97,6 +97,8 @@ export interface ConnectionSection {
   skipsModules: boolean
   /** Its webhook signature is made here: a replay by the owner. */
   resigns: boolean
+  /** The member who sends it again, and may do so only at own endpoints; undefined for admins and clients. */
+  replayedBy: string | undefined
 }
 
 /** Written by routing. */
@@ -180,6 +182,7 @@ export class RequestContext implements Readonly<Sections> {
   readonly replayOf: string | undefined = undefined
   readonly skipsModules: boolean = false
   readonly resigns: boolean = false
+  readonly replayedBy: string | undefined = undefined
   readonly dialMs: number | undefined = undefined
   readonly upstreamStartedAt: number = 0
   readonly respondedAt: number = 0

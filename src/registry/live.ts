@@ -51,6 +51,12 @@ export interface ReplayOrder {
   readonly ip: string
   /** `agent`: straight to the backend, without modules. */
   readonly via: 'edge' | 'agent'
+  /** Another endpoint, as clients address it. */
+  readonly endpoint?: { readonly scheme: 'http' | 'https'; readonly authority: string } | undefined
+  /** One tunnel, whatever endpoint it belongs to. */
+  readonly tunnelId?: string | undefined
+  /** The member who sends it, only to own endpoints; absent for admins. */
+  readonly memberId?: string | undefined
   readonly method?: string | undefined
   /** Path and query. */
   readonly path?: string | undefined

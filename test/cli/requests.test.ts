@@ -68,6 +68,33 @@ suite('adit requests', () => {
     await world.server.api.delete(`/captures/${id}`)
   })
 
+  test('replay-failed sends the failed ones again, also to another endpoint', async () => {
+    const other = await world.edge(['other.example.test'])
+    await world.route(other, '/', await world.saying('elsewhere'))
+    const edge = await world.edge(['broken.example.test'])
+    const broken = await world.static((_, response) => response.writeHead(500).end())
+    await world.route(edge, '/', broken, { capture: true })
+    const failedIds = await until(async () => {
+      const asked = [await world.ask('broken.example.test/1'), await world.ask('broken.example.test/2')]
+      const shown = await Promise.all(
+        asked.map(({ requestId }) => world.server.api.get(`/requests/${requestId}`)),
+      )
+      return shown.every(({ body }) => body.captured) && asked.map(({ requestId }) => requestId)
+    })
+    const { body } = await world.server.api.get('/endpoints')
+    const { id } = body.endpoints.find(({ hostport }: { hostport: string }) => hostport.startsWith('other.'))
+    const common = ['requests', 'replay-failed', '--host', 'broken.example.test', '--max', '2']
+    const { code, stdout } = await runAdit([...common, '--endpoint', id], environment)
+    assert.equal(code, 0)
+    const lines = failedIds.map(
+      (each, at) => `${each} {2}GET broken\\.example\\.test/${at + 1} {2}500 -> 200 {2}rq_`,
+    )
+    assert.match(stdout, new RegExp(`^${lines.join('\\w+\n')}\\w+\n$`))
+    const nothing = await runAdit(['requests', 'replay-failed', '--path', '/nowhere'], environment)
+    assert.equal(nothing.code, 3)
+    assert.match(nothing.stderr, /No failed request that passes the filters was captured/)
+  })
+
   test('show says how to capture a request', async () => {
     const { requestId } = await world.ask('b.example.test/uncaptured')
     const { code, stderr } = await runAdit(['requests', 'show', requestId], environment)

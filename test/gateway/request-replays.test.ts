@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { assertRefused } from '../support/each-store.ts'
 import { type Member, newMember } from '../support/members.ts'
 import { secretText } from '../support/secrets.ts'
+import { until } from '../support/until.ts'
 import { CaptureWorld, valuesOf } from '../telemetry/capture/support.ts'
 
 const HOST = 'hooks.example.test'
@@ -18,16 +19,25 @@ interface Seen {
   readonly body: string
 }
 
+interface Online {
+  readonly id: string
+  readonly hostport: string
+  readonly proto: string
+  readonly tunnel: { readonly id: string } | null
+}
+
 /** In one process and in two, of which only one has the capture. */
 for (const workers of ['1', '2'])
   suite(`replays, with ${workers} gateway processes`, () => {
     let world: CaptureWorld
     let member: Member
+    let stranger: Member
     const seen: Seen[] = []
 
     before(async () => {
       world = await CaptureWorld.start({ workers, traffic_full_capture: 'on', capture_body_kib: '1' })
       member = await newMember(world.server.api)
+      stranger = await newMember(world.server.api)
       const service = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
         const { method, url, headers } = request
         seen.push({ method, url, headers, body: await text(request) })
@@ -146,6 +156,84 @@ for (const workers of ['1', '2'])
       assert.equal(seen.length, count)
       assert.equal((await replay(id, { body: 'short' })).status, 200)
       assert.equal(last().body, 'short')
+    })
+
+    test('go to another endpoint of the same owner, or to one agent', async () => {
+      const saying = (what: string) =>
+        world.service((request, response) => response.end(`${what} at ${request.headers.host}`))
+      const pool = { poolingEnabled: true, basicAuth: ['user:password'] }
+      await world.tunnel(member, 'first.adit.localhost')
+      for (const what of ['one', 'two'])
+        await world.tunnel(member, 'pool.adit.localhost', { ...pool, forwardTo: await saying(what) })
+      await world.tunnel(stranger, 'theirs.adit.localhost')
+      const as = { token: member.token }
+      const { body: online } = await until(() => world.server.api.get('/endpoints'), {
+        fits: ({ body }) => body.endpoints.filter((each: Online) => each.proto === 'http').length === 4,
+      })
+      const at = (host: string): Online[] =>
+        online.endpoints.filter(({ hostport }: Online) => hostport.startsWith(host))
+      const { requestId } = await until(() => world.askPlain('first.adit.localhost', '/x'), {
+        fits: ({ text: got }) => got === 'fine',
+      })
+      await world.captured(requestId)
+
+      const endpoint = { endpoint_id: at('pool')[0]?.id }
+      const guarded = await replay(requestId, endpoint, as)
+      assert.equal(guarded.body.capture.response.status, 401, 'its modules run')
+      const straight = await replay(requestId, { ...endpoint, via: 'agent' }, as)
+      assert.match(straight.body.capture.response.body, /^(one|two) at pool\.adit\.localhost/)
+      const reached = new Set<string>()
+      for (const { tunnel } of at('pool')) {
+        const { body } = await replay(requestId, { tunnel_id: tunnel?.id }, as)
+        reached.add(body.capture.response.body)
+        const { body: shown } = await world.server.api.get(`/requests/${body.request_id}`)
+        assert.equal(shown.tunnel_id, tunnel?.id)
+      }
+      assert.deepEqual([...reached].toSorted(), [
+        'one at first.adit.localhost',
+        'two at first.adit.localhost',
+      ])
+      const { body: audit } = await world.server.api.get('/audit_events?type=request_replayed.v0&limit=1')
+      assert.equal(audit.audit_events[0].object.tunnel_id, at('pool')[1]?.tunnel?.id)
+
+      const theirs = at('theirs')[0]
+      const edge = at(HOST)[0]
+      for (const target of [
+        { endpoint_id: theirs?.id },
+        { tunnel_id: theirs?.tunnel?.id },
+        { endpoint_id: edge?.id },
+      ]) {
+        const { status, body } = await replay(requestId, target, as)
+        assert.deepEqual([status, body.error_code], [403, 'ERR_ADIT_90422'])
+        assert.equal((await replay(requestId, target)).status, 200, 'admins may')
+      }
+      const path = `/requests/${requestId}/replay`
+      for (const body of [
+        { endpoint_id: `ep_${'0'.repeat(27)}` },
+        { tunnel_id: 'x' },
+        { endpoint_id: at('pool')[0]?.id, tunnel_id: at('pool')[0]?.tunnel?.id },
+      ])
+        await assertRefused(world.server.api, { path, body, code: 90_421 })
+    })
+
+    test('do not skip the modules of whoever has the name now', async () => {
+      const name = 'passed-on.adit.localhost'
+      const first = await world.tunnel(member, name)
+      const { requestId } = await until(() => world.askPlain(name, '/'), {
+        fits: ({ text: got }) => got === 'fine',
+      })
+      await world.captured(requestId)
+      await first.close()
+      await until(async () => {
+        const { body } = await world.server.api.get('/endpoints')
+        return body.endpoints.every(({ hostport }: Online) => !hostport.startsWith(name))
+      })
+      await world.tunnel(stranger, name, { basicAuth: ['user:password'] })
+      await until(() => world.askPlain(name, '/'), { fits: ({ text: got }) => got !== '' })
+      for (const via of ['agent', 'edge']) {
+        const { status, body } = await replay(requestId, { via }, { token: member.token })
+        assert.deepEqual([status, body.error_code], [403, 'ERR_ADIT_90422'])
+      }
     })
 
     test('are rejected for other hosts, broken heads, members and unknown requests', async () => {

@@ -1,5 +1,6 @@
 import type { Call } from '#api/call.ts'
 import { explainRoute } from '#api/behaviours/explain-route.ts'
+import { replayTarget } from '#api/behaviours/replay-target.ts'
 import { outboxEntry } from '#api/outbox-entry.ts'
 import type { LiveCapture, LiveReplay } from '#api/live.ts'
 import type { ResourceHooks } from '#api/resource-hooks.ts'
@@ -28,14 +29,16 @@ async function findCapture(id: string, { live, principal }: Call): Promise<LiveC
 type Edits = Create<typeof replayEdits>
 
 /** What to send: the capture with the caller's changes. */
-function orderOf(id: string, edits: Edits, ip: string): LiveReplay {
+async function orderOf(id: string, edits: Edits, call: Call): Promise<LiveReplay> {
   const { via, method, path, headers, body, body_encoding: encoding, resign } = edits
   if (encoding === 'base64' && body !== undefined && !BASE64.test(body))
     fail('replay_body', { field: 'body' })
+  const target = await replayTarget(edits, call)
   return {
     id,
-    ip,
-    via: via ?? 'edge',
+    ip: call.ip,
+    ...target,
+    via: target.tunnelId === undefined ? (via ?? 'edge') : 'agent',
     method,
     path,
     headers: headers ?? [],
@@ -46,25 +49,32 @@ function orderOf(id: string, edits: Edits, ip: string): LiveReplay {
 
 async function replay(id: string, edits: Edits, call: Call): Promise<ResourceBody> {
   await findCapture(id, call)
-  const order = orderOf(id, edits, call.ip)
+  const order = await orderOf(id, edits, call)
   try {
     const { capture } = (await call.live.replay(order)) ?? fail('not_captured', { id })
-    await recordReplay(order, capture, call)
+    await recordReplay(order, { capture, edits }, call)
     return { request_id: capture['request_id'], capture }
   } catch (error) {
     // A refusal means that nothing was sent; after anything else it may have been.
-    if (!(error instanceof Problem)) await recordReplay(order, {}, call)
+    if (!(error instanceof Problem)) await recordReplay(order, { capture: {}, edits }, call)
     throw error
   }
 }
 
 /** Who replayed what, for the audit log. Neither query nor body: they may contain secrets. */
-async function recordReplay({ id, via }: LiveReplay, capture: ResourceBody, call: Call): Promise<void> {
+async function recordReplay(
+  { id, via }: LiveReplay,
+  { capture, edits }: { readonly capture: ResourceBody; readonly edits: Edits },
+  call: Call,
+): Promise<void> {
+  const { endpoint_id: endpoint, tunnel_id: tunnel } = edits
   const { method, target } = (capture['request'] ?? {}) as { method?: string; target?: string }
   const object = {
     id: capture['request_id'] ?? null,
     replay_of: id,
     via,
+    ...(endpoint !== undefined && { endpoint_id: endpoint }),
+    ...(tunnel !== undefined && { tunnel_id: tunnel }),
     method,
     path: target?.replace(/\?.*/s, ''),
   }

@@ -12,7 +12,7 @@ export interface TailOptions extends ConnectionOptions {
   readonly output: 'text' | 'json'
 }
 
-function clientFor(options: ConnectionOptions) {
+export function clientFor(options: ConnectionOptions) {
   const { url, token } = findConnection(options, process.env)
   return createClient({ url, token: token.reveal() })
 }
@@ -54,6 +54,8 @@ export async function show(id: string, { output, ...connection }: ShowOptions): 
 export interface ReplayOptions extends ConnectionOptions {
   readonly output: 'text' | 'json'
   readonly via?: 'edge' | 'agent'
+  readonly endpoint?: string
+  readonly tunnel?: string
   readonly method?: string
   readonly path?: string
   readonly header?: readonly string[]
@@ -63,9 +65,10 @@ export interface ReplayOptions extends ConnectionOptions {
 
 /** Sends a request again, and prints the new response below its id. */
 export async function replay(id: string, options: ReplayOptions): Promise<void> {
-  const { output, via, method, path, header, body, resign, ...connection } = options
+  const { output, via, endpoint, tunnel, method, path, header, body, resign, ...connection } = options
   const result = await clientFor(connection).requests.replay(id, {
     ...(via !== undefined && { via }),
+    ...targetOf({ endpoint, tunnel }),
     ...(method !== undefined && { method }),
     ...(path !== undefined && { path }),
     ...(header !== undefined && { headers: header.map(headerIn) }),
@@ -75,6 +78,17 @@ export async function replay(id: string, options: ReplayOptions): Promise<void> 
   if (output === 'json') writeJson(result)
   else write(`${result.request_id}\n\n${captureText(result.capture)}`)
 }
+
+export interface TargetOptions {
+  readonly endpoint?: string | undefined
+  readonly tunnel?: string | undefined
+}
+
+/** The target of a replay, as in the API. */
+export const targetOf = ({ endpoint, tunnel }: TargetOptions) => ({
+  ...(endpoint !== undefined && { endpoint_id: endpoint }),
+  ...(tunnel !== undefined && { tunnel_id: tunnel }),
+})
 
 /** `Name: value`, or `Name:` to remove the header. */
 function headerIn(given: string): { name: string; value: string | null } {

@@ -1,8 +1,9 @@
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { addConnectionOptions } from '#cli/connection-options.ts'
 import { filterOptions } from '#cli/filters.ts'
 import type { ConnectionOptions } from '#cli/connection.ts'
 import type { ReplayOptions, ShowOptions, TailOptions } from '#cli/requests/actions.ts'
+import type { ReplayFailedOptions } from '#cli/requests/replay-failed.ts'
 import { streams } from '#contract/streams.ts'
 
 /** `adit requests`: what happens at the gateway. */
@@ -29,10 +30,13 @@ export function requestsCommand(): Command {
   )
   addShow(group)
   addReplay(group)
+  addReplayFailed(group)
   return group
 }
 
 const ID = 'The header adit-request-id of the response.'
+const ENDPOINT = 'Send it to another endpoint.'
+const TUNNEL = 'Send it straight to the agent of one tunnel.'
 
 function addShow(group: Command): void {
   const show = addConnectionOptions(
@@ -66,6 +70,8 @@ function addReplay(group: Command): void {
         'edge: through all modules (default). agent: straight to the backend.',
       ).choices(['edge', 'agent']),
     )
+    .option('--endpoint <id>', ENDPOINT)
+    .option('--tunnel <id>', TUNNEL)
     .option('--method <method>', 'Another method.')
     .option('--path <path>', 'Another path and query.')
     .option('--header <name: value>', 'Another value of a header; "Name:" removes it. Repeatable.', collect)
@@ -79,4 +85,30 @@ function addReplay(group: Command): void {
     .action(async (id: string) =>
       (await import('#cli/requests/actions.ts')).replay(id, replay.opts<ReplayOptions>()),
     )
+}
+
+function addReplayFailed(group: Command): void {
+  const replay = addConnectionOptions(
+    group
+      .command('replay-failed')
+      .description('Send the failed requests that were captured again, oldest first.'),
+  )
+    .option('--endpoint <id>', ENDPOINT)
+    .option('--tunnel <id>', TUNNEL)
+    .addOption(
+      new Option('--max <number>', 'Send the newest of them only.').default(50).argParser(wholeNumber),
+    )
+  // All of them have failed; what they have in common is left to choose.
+  const { failed: _, ...filters } = streams.requests.filters
+  for (const option of filterOptions(filters)) replay.addOption(option)
+  replay
+    .addHelpText('after', '\nExample:\n  $ adit requests replay-failed --host shop.example.com --path /hooks')
+    .action(async () =>
+      (await import('#cli/requests/replay-failed.ts')).replayFailed(replay.opts<ReplayFailedOptions>()),
+    )
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 9999.')
+  return Number(text)
 }

@@ -45,6 +45,14 @@ export const replayEdits = named('request_replay', {
     oneOf('edge', 'agent'),
     'edge (default): through the gateway again, with all modules. agent: straight to the backend, without modules.',
   ),
+  endpoint_id: optional(
+    line({ minLength: 1, maxBytes: 64 }),
+    'Another HTTP or HTTPS endpoint to send it to. Members: one of their own.',
+  ),
+  tunnel_id: optional(
+    line({ minLength: 1, maxBytes: 64 }),
+    'One tunnel to send it to, straight to its agent and without modules; also a tunnel with labels, or one of a pool. Members: one of their own.',
+  ),
   method: optional(line({ minLength: 1, maxBytes: 32 })),
   path: optional(line({ minLength: 1, maxBytes: 8192 }), 'Path and query.'),
   headers: optional(
@@ -72,3 +80,14 @@ export const replayResult = named('request_replay_result', {
     'Its headers and bodies, to compare with those of the first.',
   ),
 })
+
+interface Ended {
+  readonly captured: boolean
+  readonly replay_of: string | null
+  readonly failed: string | null
+  readonly status: number
+}
+
+/** Whether it is one of the failed requests to send again. Not a replay: each round would send it once more. */
+export const isReplayable = ({ captured, replay_of: original, failed, status }: Ended): boolean =>
+  captured && original === null && (failed !== null || status >= 500)

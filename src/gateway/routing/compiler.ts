@@ -69,8 +69,8 @@ export class Compiler {
     let backend: ReturnType<typeof from>
     try {
       backend = from()
-      const whole = backend?.dial === undefined ? moduleContext : { ...moduleContext, dial: backend.dial }
-      const { names, handlers } = this.#options.modules.build(sources, whole)
+      const place = backend?.dial === undefined ? moduleContext : { ...moduleContext, dial: backend.dial }
+      const { names, handlers } = this.#options.modules.build(sources, place)
       const routeId = moduleContext.edgeId === undefined ? undefined : moduleContext.id
       const route: RouteInfo = {
         id: endpointOf(moduleContext),
@@ -84,11 +84,8 @@ export class Compiler {
         capturedBy: capturedBy(sources),
       }
       const last = backend?.answer ?? offline
-      const answer = traced(
-        route,
-        replayable(handlers, names, unreserved(timed(last))),
-        this.#options.captures,
-      )
+      const whole = replayable(route, handlers, unreserved(timed(last)))
+      const answer = traced(route, whole, this.#options.captures)
       const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
       const plan = { route, modules, backendId: backendIdIn(sources) }
       return {
@@ -184,11 +181,17 @@ function traced(route: RouteInfo, endpoint: Endpoint, captures: CompilerOptions[
 }
 
 /** Modules in front of a backend, which the owner's replays may skip. */
-function replayable(handlers: readonly Handler[], names: readonly string[], backend: Endpoint): Endpoint {
+function replayable(
+  { modules, ownerId }: RouteInfo,
+  handlers: readonly Handler[],
+  backend: Endpoint,
+): Endpoint {
   const whole = chain(handlers, backend)
-  const verifies = names.includes(webhookVerificationModule.name)
+  const verifies = modules.includes(webhookVerificationModule.name)
   return exchange => {
-    const { skipsModules, resigns } = exchange.context
+    const { skipsModules, resigns, replayedBy } = exchange.context
+    // The name may have another owner by now, whose modules and secrets the first one must not use.
+    if (replayedBy !== undefined && replayedBy !== ownerId) fail('replay_not_owned')
     if (resigns && (skipsModules || !verifies))
       fail('replay_unsigned', {
         reason: skipsModules ? 'modules are skipped' : 'its route verifies no webhooks',

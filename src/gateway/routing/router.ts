@@ -16,7 +16,7 @@ import { errorReply, redirectReply } from '#http/pages.ts'
 import { LinkLoss } from '#gateway/routing/link-loss.ts'
 import type { ClosableEndpoint, MakeBackend } from '#gateway/backends/backend.ts'
 import { apiRoute } from '#gateway/routing/api-route.ts'
-import { Compiler } from '#gateway/routing/compiler.ts'
+import { type CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
 import { EndpointConfigurations } from '#gateway/routing/endpoint-configurations.ts'
 import { Edges } from '#gateway/routing/edges.ts'
 import { planned } from '#gateway/routing/plan.ts'
@@ -153,6 +153,11 @@ export class Router {
     if (owner?.kind === 'domain') return this.#configurations.http(owner.row, scheme)
     const isSecured = scheme === 'http' && this.#options.info.httpsPort !== undefined
     return isSecured && this.#owner('https', host) !== undefined ? this.#redirect : this.#offline
+  }
+
+  /** One tunnel alone; undefined if it is not online. */
+  direct(tunnelId: string): CompiledEndpoint | undefined {
+    return this.#tunnels.direct(tunnelId)
   }
 
   /** The places that require sign-in at a host: routes of an edge, or one other. */

@@ -2,7 +2,7 @@ import { type Pool, poolOf } from '#gateway/routing/pool.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint, ClientConnection } from '#http/exchange.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
-import { baseId } from '#registry/agent-connections.ts'
+import { anyConnection, baseId } from '#registry/agent-connections.ts'
 import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import type { TlsRoute } from '#gateway/listeners/https.ts'
 import type { Modules } from '#gateway/modules/index.ts'
@@ -89,6 +89,18 @@ export class Tunnels {
         return { answer: throughTunnel(tunnel, backend), dial, close: () => backend.close() }
       })
     }).answer
+  }
+
+  /** One tunnel alone, without modules, also of a pool or a tunnel group. Undefined if it is not online. */
+  direct(id: string): CompiledEndpoint | undefined {
+    const { compiler, makeTunnel, dialer, directory } = this.#options
+    const tunnel = anyConnection(directory.tunnels, id)
+    if (tunnel === undefined) return undefined
+    const place = { id: baseId(id), usage: usageThrough(tunnel), ownerId: tunnel.ownerId }
+    return compiler.endpoint({ rows: [] }, place, () => {
+      const backend = makeTunnel(tunnel, dialer)
+      return { answer: throughTunnel(tunnel, backend), dial: undefined, close: () => backend.close() }
+    })
   }
 
   /** The configuration or tunnel that requires sign-in. */

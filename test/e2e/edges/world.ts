@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { Agent, request } from 'node:https'
 import { type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { type Agent as TunnelAgent, connect } from '#agent/index.ts'
+import { type Agent as TunnelAgent, type AgentOptions, connect } from '#agent/index.ts'
 import { optionsFor } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { checkPage } from '../../support/secrets.ts'
@@ -94,8 +94,8 @@ export class World implements AsyncDisposable {
   }
 
   /** An agent that is connected. */
-  async agent(): Promise<TunnelAgent> {
-    const agent = await connect(optionsFor(this.server))
+  async agent(options: AgentOptions = {}): Promise<TunnelAgent> {
+    const agent = await connect({ ...optionsFor(this.server), ...options })
     this.#agents.push(agent)
     return agent
   }

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { type Agent, connect, type EndpointOptions } from '#agent/index.ts'
-import { optionsFor } from '../../agent/support.ts'
-import { assertRefused, made } from '../../support/each-store.ts'
+import { assertRefused } from '../../support/each-store.ts'
 import { type Member, newMember } from '../../support/members.ts'
 import { secretText } from '../../support/secrets.ts'
 import { until } from '../../support/until.ts'
@@ -12,31 +10,17 @@ suite('captures of members, with two gateway processes', () => {
   let world: CaptureWorld
   let alice: Member
   let bob: Member
-  const agents: Agent[] = []
 
   before(async () => {
     world = await CaptureWorld.start({ workers: '2' })
     alice = await newMember(world.server.api)
     bob = await newMember(world.server.api)
   })
-  after(async () => {
-    for (const agent of agents) await agent.close()
-    await world[Symbol.asyncDispose]()
-  })
-
-  /** An agent of a member, with an endpoint at this name. */
-  async function tunnel({ user }: Member, domain: string, options: Partial<EndpointOptions> = {}) {
-    const { token } = await made(world.server.api, '/credentials', { owner_id: user.id })
-    const agent = await connect({ ...optionsFor(world.server), authtoken: String(token) })
-    const forwardTo = await world.service((_, response) => response.end('fine'))
-    agents.push(agent)
-    await agent.listen({ proto: 'http', domain, forwardTo, ...options })
-    return agent
-  }
+  after(() => world[Symbol.asyncDispose]())
 
   test('record what they own, and only they and admins read it', async () => {
     const host = 'alice.adit.localhost'
-    await tunnel(alice, host)
+    await world.tunnel(alice, host)
     const as = { token: alice.token }
     const { status, body: capture } = await world.server.api.post('/captures', { host, duration: 60 }, as)
     assert.equal(status, 201)
@@ -61,7 +45,7 @@ suite('captures of members, with two gateway processes', () => {
   })
 
   test('are rejected for names, edges and routes of others', async () => {
-    await tunnel(alice, 'theirs.adit.localhost')
+    await world.tunnel(alice, 'theirs.adit.localhost')
     const edge = await world.edge(['edge.example.test'])
     const route = await world.route(edge, '/', await world.saying('fine'))
     for (const target of [{ host: 'theirs.adit.localhost' }, { edge_id: edge }, { route_id: route }]) {
@@ -75,7 +59,7 @@ suite('captures of members, with two gateway processes', () => {
   test('of a name do not record what another owner serves there later', async () => {
     const host = 'passed-on.adit.localhost'
     const visit = () => world.askPlain(host, '/')
-    const first = await tunnel(bob, host)
+    const first = await world.tunnel(bob, host)
     const { body } = await world.server.api.post('/captures', { host }, { token: bob.token })
     await world.until(visit, true)
     await first.close()
@@ -83,7 +67,7 @@ suite('captures of members, with two gateway processes', () => {
       const { body: all } = await world.server.api.get('/endpoints')
       return all.endpoints.every(({ hostport }: { hostport: string }) => !hostport.startsWith(host))
     })
-    await tunnel(alice, host)
+    await world.tunnel(alice, host)
     const { requestId } = await until(visit, { fits: ({ text }) => text === 'fine' })
     assert.equal(await world.isCaptured(requestId), false)
     assert.equal((await world.server.api.get(`/captures/${body.id}`)).status, 200)
@@ -91,7 +75,7 @@ suite('captures of members, with two gateway processes', () => {
 
   test('of an agent with capture turned on record all requests, for its owner', async () => {
     const host = 'always.adit.localhost'
-    await tunnel(alice, host, { gatewayCapture: true })
+    await world.tunnel(alice, host, { gatewayCapture: true })
     const { requestId, text } = await until(() => world.askPlain(host, '/'), {
       fits: got => got.text === 'fine',
     })
@@ -130,7 +114,7 @@ suite('captures of members, with two gateway processes', () => {
     assert.deepEqual([created.status, created.body.capture], [201, true])
     const domain = { name: 'configured', http_endpoint_configuration_id: created.body.id }
     assert.equal((await api.post('/reserved_domains', domain, as)).status, 201)
-    await tunnel(alice, 'configured.adit.localhost')
+    await world.tunnel(alice, 'configured.adit.localhost')
     const visit = () => world.askPlain('configured.adit.localhost', '/')
     await world.until(visit, true)
     const refused = await api.patch(

@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import type { Agent, EndpointOptions } from '#agent/index.ts'
 import { World } from '../../e2e/edges/world.ts'
+import type { Member } from '../../support/members.ts'
 import type { Answer, CallOptions } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
 
@@ -54,6 +56,15 @@ export class CaptureWorld extends World {
       fits: ({ status, body: found }) => status === 200 && found.complete === true,
     })
     return body
+  }
+
+  /** An agent of a member, with an endpoint at this name that says `fine` unless it forwards to another service. */
+  async tunnel({ user }: Member, domain: string, options: Partial<EndpointOptions> = {}): Promise<Agent> {
+    const { token } = await this.make('/credentials', { owner_id: user.id })
+    const agent = await this.agent({ authtoken: String(token) })
+    const forwardTo = await this.service((_, response) => response.end('fine'))
+    await agent.listen({ proto: 'http', domain, forwardTo, ...options })
+    return agent
   }
 
   /** The memory of all captures, as the server reports it. */

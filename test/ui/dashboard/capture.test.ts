@@ -143,6 +143,27 @@ suite('captured requests', () => {
     assert.deepEqual(dashboard.errors, [])
   })
 
+  test('are replayed to another endpoint', async () => {
+    const edge = await world.edge(['other.example.org'])
+    await world.route(edge, '/', await world.saying('elsewhere'))
+    const { requestId } = await hook('/moved')
+    await world.captured(requestId)
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/requests/${requestId}?replay`)
+    const replay = page.getByRole('region', { name: 'Replay' })
+    const target = replay.getByLabel('Send it to')
+    const choice = target.locator('option', { hasText: 'https://other.example.org' })
+    await choice.waitFor({ state: 'attached' })
+    await target.selectOption((await choice.getAttribute('value')) ?? '')
+    await replay.getByRole('button', { name: 'Send' }).click()
+    const result = replay.getByRole('status', { name: 'Result' })
+    await result.getByLabel('Response diff').locator('.added', { hasText: 'elsewhere' }).waitFor()
+    await result.getByRole('link', { name: 'show the request' }).click()
+    await page.getByRole('heading', { level: 1, name: 'https://other.example.org/moved' }).waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+
   test('say why all requests of a route are captured', async () => {
     const edge = await world.edge(['always.example.org'])
     const route = await world.route(edge, '/', await world.saying('fine'), { capture: true })

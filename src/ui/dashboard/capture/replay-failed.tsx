@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { isReplayable } from '#contract/kinds/request-capture.ts'
 import { api } from '#ui/dashboard/api.ts'
+import { TargetSelect, type ReplayTarget } from '#ui/dashboard/capture/target-select.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { Dialog } from '#ui/dashboard/shell/parts.tsx'
 import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
@@ -14,25 +16,21 @@ interface Outcome {
   readonly text: string
 }
 
-async function replayed(request: EndedRequest): Promise<Outcome> {
+async function replayed(request: EndedRequest, target: ReplayTarget): Promise<Outcome> {
   try {
-    const { request_id: id, capture } = await api.requests.replay(request.id, {})
+    const { request_id: id, capture } = await api.requests.replay(request.id, target)
     return { request, id, text: String(capture.response?.status ?? 'no response') }
   } catch (error) {
     return { request, text: error instanceof Error ? error.message : String(error) }
   }
 }
 
-/** Replays are left out: each round would send them once more. */
-const isFailed = ({ failed, captured, status, replay_of: original }: EndedRequest): boolean =>
-  captured && original === null && (failed !== null || status >= 500)
-
 /** Sends the captured ones of the failed requests again, one after the other. */
 export function ReplayFailed({ rows }: { rows: readonly EndedRequest[] }): JSX.Element {
   const [chosen, setChosen] = useState<readonly EndedRequest[]>()
   return (
     <>
-      <button type="button" onClick={() => setChosen(rows.filter(isFailed).slice(0, MAX_REPLAYS))}>
+      <button type="button" onClick={() => setChosen(rows.filter(isReplayable).slice(0, MAX_REPLAYS))}>
         Replay failed
       </button>
       {chosen && <ReplayDialog chosen={chosen} close={() => setChosen(undefined)} />}
@@ -44,10 +42,11 @@ function ReplayDialog(props: { chosen: readonly EndedRequest[]; close: () => voi
   const { chosen } = props
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>([])
   const [isBusy, setIsBusy] = useState(false)
+  const [target, setTarget] = useState<ReplayTarget>({})
   const run = async (): Promise<void> => {
     setIsBusy(true)
     for (const request of chosen.toReversed()) {
-      const outcome = await replayed(request)
+      const outcome = await replayed(request, target)
       setOutcomes(before => [...before, outcome])
     }
   }
@@ -59,11 +58,9 @@ function ReplayDialog(props: { chosen: readonly EndedRequest[]; close: () => voi
           next failure.
         </p>
       ) : (
-        <p>
-          {chosen.length} failed requests of this page were captured. They are sent again through the gateway,
-          oldest first.
-        </p>
+        <p>{chosen.length} failed requests of this page were captured. They are sent again, oldest first.</p>
       )}
+      {chosen.length > 0 && <TargetSelect target={target} change={setTarget} />}
       <ul class="values" aria-label="Results">
         {outcomes.map(({ request, id, text }) => (
           <li key={request.id}>

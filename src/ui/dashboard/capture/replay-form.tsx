@@ -5,6 +5,7 @@ import { api } from '#ui/dashboard/api.ts'
 import { asDetail, type ShownCapture } from '#ui/dashboard/capture/detail.ts'
 import { headerEdits, headerText } from '#ui/dashboard/capture/header-edits.ts'
 import { MessageView } from '#ui/dashboard/capture/message-view.tsx'
+import { TargetSelect, type ReplayTarget } from '#ui/dashboard/capture/target-select.tsx'
 import { ResponseDiff } from '#ui/dashboard/capture/response-diff.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
@@ -12,6 +13,7 @@ import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 
 interface Draft {
   readonly via: 'edge' | 'agent'
+  readonly target: ReplayTarget
   readonly method: string
   readonly path: string
   readonly headers: string
@@ -20,6 +22,7 @@ interface Draft {
 
 const draftOf = ({ request }: ShownCapture): Draft => ({
   via: 'edge',
+  target: {},
   method: request.method,
   path: request.target,
   headers: headerText(request.headers),
@@ -31,6 +34,7 @@ function editsOf(before: Draft, after: Draft) {
   const headers = headerEdits(before.headers, after.headers)
   return {
     via: after.via,
+    ...after.target,
     ...(after.method !== before.method && { method: after.method }),
     ...(after.path !== before.path && { path: after.path }),
     ...(headers.length > 0 && { headers }),
@@ -107,14 +111,21 @@ function ReplayFields(props: { draft: Draft; change: (draft: Draft) => void; isT
   return (
     <>
       <fieldset ref={box}>
-        <legend>Send it</legend>
+        <legend>How</legend>
         {ways.map(({ via, label }) => (
           <label key={via} class="toggle">
-            <input type="radio" name="via" checked={draft.via === via} onChange={() => set({ via })} />
+            <input
+              type="radio"
+              name="via"
+              disabled={draft.target.tunnel_id !== undefined}
+              checked={(draft.target.tunnel_id === undefined ? draft.via : 'agent') === via}
+              onChange={() => set({ via })}
+            />
             {label}
           </label>
         ))}
       </fieldset>
+      <TargetSelect target={draft.target} change={target => set({ target })} />
       <label>
         Method
         <input value={draft.method} onInput={event => set({ method: event.currentTarget.value })} />
