@@ -52,10 +52,10 @@ export interface TunnelClaim {
 }
 
 export type OnlineOutcome =
-  /** The node has lost its epoch; nothing was written. */
-  | { readonly isFenced: true }
+  /** Nothing was written: the node has lost its epoch, or the database server what the node had written. */
+  | { readonly is: 'fenced' | 'lost' }
   | {
-      readonly isFenced: false
+      readonly is: 'written'
       readonly incarnation: string
       /** The numbers of the changes are those after `before`. */
       readonly before: number
@@ -89,7 +89,12 @@ export interface NodeStore extends AsyncDisposable {
   drain(id: string): Promise<boolean>
   /** Removes what expired epochs have left, and old changes. */
   sweep(): Promise<void>
-  write(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome>
+  /** Adds to what the node has written in this incarnation, and is `lost` in any other. */
+  write(
+    node: Pick<NodeRow, 'id' | 'epoch'>,
+    incarnation: string,
+    batch: readonly OnlineWrite[],
+  ): Promise<OnlineOutcome>
   /** Replaces all that a node has online. */
   replace(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome>
   snapshot(): Promise<OnlineSnapshot>

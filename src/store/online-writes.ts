@@ -77,20 +77,24 @@ export function* dropDeadRows(): Steps<void> {
   )
 }
 
-/** Applies a batch in one transaction; `replaces` removes all else of the node first. */
+/**
+ * Applies a batch in one transaction: to what the node has written in an incarnation, or in place of it. A part of its
+ * records would tell followers that the rest is gone.
+ */
 export function* writeOnline(
   node: Node,
   batch: readonly OnlineWrite[],
-  replaces: boolean,
+  to: 'replace' | (string & {}),
 ): Steps<OnlineOutcome> {
   yield* query('BEGIN ISOLATION LEVEL READ COMMITTED')
   const { incarnation, sequence: before } = yield* lockOnline()
   const held = yield* query(HOLDS_LEASE, node.id, node.epoch)
-  if (held.length === 0) {
+  const isLost = to !== 'replace' && to !== incarnation
+  if (held.length === 0 || isLost) {
     yield* query('ROLLBACK')
-    return { isFenced: true }
+    return { is: isLost ? 'lost' : 'fenced' }
   }
-  if (replaces) {
+  if (to === 'replace') {
     yield* query('DELETE FROM online_session WHERE node = $1', node.id)
     yield* query('DELETE FROM online_tunnel WHERE node = $1', node.id)
   }
@@ -99,7 +103,7 @@ export function* writeOnline(
   yield* plan.write(before)
   yield* query(NOTIFY)
   yield* query('COMMIT')
-  return { isFenced: false, incarnation, before, texts: plan.texts, refusals }
+  return { is: 'written', incarnation, before, texts: plan.texts, refusals }
 }
 
 interface KnownRows {

@@ -91,12 +91,16 @@ class PostgresCluster implements NodeStore {
     return this.#engine.run(sweep())
   }
 
-  write(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome> {
-    return this.#engine.run(writeOnline(node, batch, false))
+  write(
+    node: Pick<NodeRow, 'id' | 'epoch'>,
+    incarnation: string,
+    batch: readonly OnlineWrite[],
+  ): Promise<OnlineOutcome> {
+    return this.#engine.run(writeOnline(node, batch, incarnation))
   }
 
   replace(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome> {
-    return this.#engine.run(writeOnline(node, batch, true))
+    return this.#engine.run(writeOnline(node, batch, 'replace'))
   }
 
   snapshot(): Promise<OnlineSnapshot> {

@@ -1,8 +1,27 @@
 import type { HttpClientConnection } from '#http/exchange.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
-import type { TunnelRecord } from '#registry/directory.ts'
+import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+
+/** An agent of this project, but for what a test says of it. */
+export const sessionRecord = (more: Partial<SessionRecord> = {}): SessionRecord => ({
+  id: 'ts_1',
+  node: 'here',
+  credentialId: 'cr_1',
+  agentVersion: '1',
+  userAgent: 'adit/1',
+  ip: '127.0.0.1',
+  localIp: '127.0.0.1',
+  serverName: undefined,
+  metadata: '',
+  os: 'linux',
+  arch: 'x64',
+  region: 'test',
+  startedAt: '2026-01-01T00:00:00Z',
+  transport: 'adit/v2',
+  ...more,
+})
 
 /** A tunnel for HTTP, but for what a test says of it. */
 export const tunnelRecord = (

@@ -225,28 +225,27 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
 
   async #write(batch: readonly Pending[]): Promise<void> {
     for (;;) {
-      await this.#restore()
+      const incarnation = await this.#restore()
       const writes = batch.map(({ write }) => write())
-      const outcome = await this.#options.store.write(this.#from, writes)
-      if (outcome.isFenced) {
-        await this.#rejoin()
-        continue
-      }
+      const outcome = await this.#options.store.write(this.#from, incarnation, writes)
+      if (outcome.is === 'fenced') await this.#rejoin()
+      if (outcome.is === 'lost') this.#written = ''
+      if (outcome.is !== 'written') continue
       await this.#reader.applied(outcome)
       for (const [at, { done }] of batch.entries()) done(outcome.refusals[at] as Added | undefined)
       return
     }
   }
 
-  /** Writes all that this node has, if the database has lost it or the epoch is a new one. */
-  async #restore(): Promise<void> {
+  /** Writes all that this node has, if the database has lost it or the epoch is a new one. Returns the incarnation. */
+  async #restore(): Promise<string> {
     while (this.#written !== this.#generation) {
       // A batch that seemed to fail may have been committed: what it wrote is of an earlier round, so followers drop it.
       this.#round++
       const from = this.#from
       const { tunnels, batch } = this.#own.writes(from)
       const outcome = await this.#options.store.replace(from, [...batch, complete(from)])
-      if (outcome.isFenced) {
+      if (outcome.is !== 'written') {
         await this.#rejoin()
         continue
       }
@@ -255,6 +254,7 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
       this.#written = `${outcome.incarnation}:${from.epoch}`
       await this.#reader.applied(outcome)
     }
+    return this.#reader.copy.incarnation ?? ''
   }
 
   /** The epoch has ended; the next renewal begins another one. */

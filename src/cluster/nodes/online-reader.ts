@@ -61,7 +61,7 @@ export class OnlineReader implements AsyncDisposable {
   }
 
   /** The copy has these changes when this resolves, unless the database server has lost them. */
-  async applied({ incarnation, before, texts }: Extract<OnlineOutcome, { isFenced: false }>): Promise<void> {
+  async applied({ incarnation, before, texts }: Extract<OnlineOutcome, { is: 'written' }>): Promise<void> {
     const isNext = incarnation === this.copy.incarnation && before === this.copy.sequence
     if (isNext && !this.#isReading) this.#follow(texts)
     else await this.read()

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { silentLog } from '#base/log.ts'
+import type { NodeStore } from '#base/node-store.ts'
+import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
+import { Membership } from '#cluster/nodes/membership.ts'
+import { openNodeStore } from '#store/postgres-cluster.ts'
+import { openPostgres } from '#store/postgres.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
+import { sessionRecord, tunnelRecord } from '../support/records.ts'
+
+/** One node's part in the directory, with the reads that a test may hold back. */
+class TestNode implements AsyncDisposable {
+  readonly directory: ClusterDirectory
+  readonly id: string
+  isBlind = false
+  readonly #store: NodeStore
+  readonly #membership: Membership
+
+  constructor(url: string, id: string) {
+    const store = openNodeStore(url)
+    this.id = id
+    this.#store = store
+    this.#membership = new Membership({ store, id, info: infoOf(id), log: silentLog })
+    const unread = (): never => {
+      throw new Error('This node does not read now.')
+    }
+    this.directory = new ClusterDirectory({
+      store: {
+        write: (...given) => store.write(...given),
+        replace: (...given) => store.replace(...given),
+        snapshot: async () => (this.isBlind ? unread() : store.snapshot()),
+        changes: async (...given) => (this.isBlind ? unread() : store.changes(...given)),
+      },
+      membership: this.#membership,
+      log: silentLog,
+    })
+  }
+
+  static async start(url: string, id: string): Promise<TestNode> {
+    const node = new TestNode(url, id)
+    await node.#membership.start()
+    await node.directory.start()
+    return node
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.directory[Symbol.asyncDispose]()
+    await this.#membership.close()
+    await this.#store[Symbol.asyncDispose]()
+  }
+}
+
+const infoOf = (name: string) => ({
+  name,
+  version: '1',
+  region: 'test',
+  peer: '127.0.0.1:1',
+  publicAddresses: [],
+  agentAddresses: [],
+  startedAt: '2026-01-01T00:00:00Z',
+})
+
+suite('the directory of a cluster', () => {
+  let postgres: TestPostgres
+  before(async () => {
+    postgres = await startPostgres()
+  })
+  after(() => postgres.stop())
+
+  const newDatabase = async (): Promise<string> => {
+    const url = await postgres.newDatabase()
+    await (await openPostgres(url))[Symbol.asyncDispose]()
+    return url
+  }
+
+  test('has all records of a node that writes before it knows that PostgreSQL has lost them', async () => {
+    const url = await newDatabase()
+    await using first = await TestNode.start(url, 'nd_first')
+    await using second = await TestNode.start(url, 'nd_second')
+    await first.directory.addSession(sessionRecord({ id: 'ts_kept', node: first.id }))
+    await first.directory.addTunnel(tunnelRecord({ id: 'tn_kept', sessionId: 'ts_kept', node: first.id }))
+    await until(() => second.directory.tunnels.has('tn_kept'))
+    const removed: string[] = []
+    for (const { directory } of [first, second])
+      directory.watch({ sessionRemoved: ({ id }) => void removed.push(id) })
+    first.isBlind = true
+    second.isBlind = true
+    await postgres.crash()
+    await postgres.restart()
+    first.isBlind = false
+    second.isBlind = false
+    await first.directory.addSession(sessionRecord({ id: 'ts_new', node: first.id }))
+    await until(() => second.directory.sessions.has('ts_new'))
+    assert.deepEqual(removed, [])
+    for (const { directory } of [first, second]) assert.ok(directory.tunnels.has('tn_kept'))
+  })
+})
