@@ -75,6 +75,38 @@ suite('the directory of a cluster', () => {
     return url
   }
 
+  test('reads no tunnel but those of a session or a node that goes', async () => {
+    const url = await newDatabase()
+    const first = await TestNode.start(url, 'nd_first')
+    await using second = await TestNode.start(url, 'nd_second')
+    const { directory } = second
+    for (const [node, session] of [
+      [second, 'ts_goes'],
+      [second, 'ts_stays'],
+      [first, 'ts_elsewhere'],
+    ] as const) {
+      await node.directory.addSession(sessionRecord({ id: session, node: node.id }))
+      for (const id of [`tn_${session}_a`, `tn_${session}_b`])
+        await node.directory.addTunnel(
+          tunnelRecord({ id, sessionId: session, node: node.id, address: { scheme: 'http', host: id } }),
+        )
+    }
+    await until(() => directory.tunnels.size === 6)
+    const all = ['values', 'entries', 'forEach', Symbol.iterator] as const
+    for (const records of [directory.tunnels, directory.sessions])
+      for (const name of all) Object.assign(records, { [name]: () => assert.fail('all records are read') })
+    await directory.removeSession('ts_goes', second.id)
+    assert.deepEqual([...directory.tunnels.keys()].toSorted(), [
+      'tn_ts_elsewhere_a',
+      'tn_ts_elsewhere_b',
+      'tn_ts_stays_a',
+      'tn_ts_stays_b',
+    ])
+    await first[Symbol.asyncDispose]()
+    await until(() => directory.sessions.size === 1)
+    assert.deepEqual([...directory.tunnels.keys()].toSorted(), ['tn_ts_stays_a', 'tn_ts_stays_b'])
+  })
+
   test('has all records of a node that writes before it knows that PostgreSQL has lost them', async () => {
     const url = await newDatabase()
     await using first = await TestNode.start(url, 'nd_first')

@@ -73,6 +73,11 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
     return this.#reader.copy.tunnels
   }
 
+  /** Those of this node. */
+  get ownTunnels(): readonly TunnelRecord[] {
+    return this.#reader.copy.tunnelsOfNode(this.#id)
+  }
+
   watch(listener: DirectoryListener): () => void {
     return this.#reader.copy.watch(listener)
   }
@@ -118,8 +123,8 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
 
   async removeSession(id: string, process: string, end: SessionEnd = { lost: false }): Promise<void> {
     const node = machineOf(process)
-    const isOf = (tunnel: TunnelRecord): boolean => tunnel.sessionId === id && tunnel.node === process
-    for (const tunnel of [...this.tunnels.values()].filter(isOf)) await this.#removeTunnel(tunnel, end.lost)
+    for (const tunnel of this.#reader.copy.tunnelsOfSession(id))
+      if (tunnel.node === process) await this.#removeTunnel(tunnel, end.lost)
     if (this.sessions.get(id)?.node !== process) return
     if (node === this.#id) {
       this.#own.delete(id)

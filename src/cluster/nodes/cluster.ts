@@ -196,9 +196,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   #hasOnlyHere(): boolean {
-    const { tunnels, sessions } = this.directory
-    for (const tunnel of tunnels.values()) {
-      if (tunnel.node !== this.node) continue
+    const { tunnels, sessions, ownTunnels } = this.directory
+    for (const tunnel of ownTunnels) {
       const isAdit = sessions.get(tunnel.sessionId)?.userAgent.startsWith('adit/') === true
       const isElsewhere = otherConnections(tunnels, tunnel).some(({ node }) => node !== this.node)
       if (isAdit && !isElsewhere) return true

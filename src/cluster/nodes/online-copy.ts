@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { OnlineSnapshot } from '#base/node-store.ts'
-import { DirectoryCopy } from '#cluster/directory-copy.ts'
+import { DirectoryCopy, type DirectoryChange } from '#cluster/directory-copy.ts'
+import { IdGroups } from '#cluster/nodes/id-groups.ts'
 import { type From, machineOf, type OnlineChange } from '#cluster/nodes/online-change.ts'
 import { otherConnections } from '#registry/agent-connections.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
@@ -12,6 +13,9 @@ export class OnlineCopy extends DirectoryCopy {
    * after the loss of the database, says when it has finished; until then its earlier ones count.
    */
   readonly #generations = new Map<string, string>()
+  readonly #tunnelsOfSession = new IdGroups()
+  readonly #tunnelsOfNode = new IdGroups()
+  readonly #sessionsOfNode = new IdGroups()
   #incarnation: string | undefined
   #sequence = 0
 
@@ -22,6 +26,20 @@ export class OnlineCopy extends DirectoryCopy {
   /** The number of the last change that was applied. */
   get sequence(): number {
     return this.#sequence
+  }
+
+  tunnelsOfSession(id: string): TunnelRecord[] {
+    return this.#tunnelsOf(this.#tunnelsOfSession, id)
+  }
+
+  tunnelsOfNode(node: string): TunnelRecord[] {
+    return this.#tunnelsOf(this.#tunnelsOfNode, node)
+  }
+
+  override apply(change: DirectoryChange): void {
+    if ('tunnel' in change) this.#indexTunnel(change.tunnel, change.is === 'tunnel_added')
+    else this.#indexSession(change.session, change.is === 'session_added')
+    super.apply(change)
   }
 
   follow(change: OnlineChange): void {
@@ -101,29 +119,48 @@ export class OnlineCopy extends DirectoryCopy {
 
   /** Removes the records of nodes that do not count any more. */
   prune(counts: (node: string) => boolean): void {
-    for (const { id, node } of this.tunnels.values())
-      if (!counts(machineOf(node))) this.dropTunnel(id, machineOf(node), true)
-    for (const { id, node } of this.sessions.values())
-      if (!counts(machineOf(node))) this.dropSession(id, machineOf(node), GONE)
+    const nodes = new Set([...this.#tunnelsOfNode.keys, ...this.#sessionsOfNode.keys])
+    for (const node of nodes) if (!counts(node)) this.#dropNode(node, () => true)
   }
 
   /** Uses the other connections of agents, so that no idle connection through a draining node remains. */
   retire(isDraining: (node: string) => boolean): void {
-    for (const tunnel of this.tunnels.values()) {
-      const node = machineOf(tunnel.node)
-      if (!isDraining(node)) continue
-      const others = otherConnections(this.tunnels, tunnel)
-      if (others.some(other => !isDraining(machineOf(other.node)))) this.dropTunnel(tunnel.id, node, false)
-    }
+    for (const node of this.#tunnelsOfNode.keys.filter(isDraining))
+      for (const tunnel of this.tunnelsOfNode(node)) {
+        const others = otherConnections(this.tunnels, tunnel)
+        if (others.some(other => !isDraining(machineOf(other.node)))) this.dropTunnel(tunnel.id, node, false)
+      }
   }
 
   #dropEarlier(node: string, generation: string): void {
-    for (const { id, node: process } of this.tunnels.values())
-      if (machineOf(process) === node && this.#generations.get(id) !== generation)
-        this.dropTunnel(id, node, true)
-    for (const { id, node: process } of this.sessions.values())
-      if (machineOf(process) === node && this.#generations.get(id) !== generation)
-        this.dropSession(id, node, GONE)
+    this.#dropNode(node, id => this.#generations.get(id) !== generation)
+  }
+
+  #dropNode(node: string, isVoid: (id: string) => boolean): void {
+    for (const id of this.#tunnelsOfNode.of(node)) if (isVoid(id)) this.dropTunnel(id, node, true)
+    for (const id of this.#sessionsOfNode.of(node)) if (isVoid(id)) this.dropSession(id, node, GONE)
+  }
+
+  #tunnelsOf(groups: IdGroups, key: string): TunnelRecord[] {
+    return groups.of(key).flatMap(id => this.tunnels.get(id) ?? [])
+  }
+
+  #indexTunnel(tunnel: TunnelRecord, isThere: boolean): void {
+    const { id } = tunnel
+    const earlier = this.tunnels.get(id)
+    if (earlier !== undefined) {
+      this.#tunnelsOfSession.delete(earlier.sessionId, id)
+      this.#tunnelsOfNode.delete(machineOf(earlier.node), id)
+    }
+    if (!isThere) return
+    this.#tunnelsOfSession.add(tunnel.sessionId, id)
+    this.#tunnelsOfNode.add(machineOf(tunnel.node), id)
+  }
+
+  #indexSession({ id, node }: SessionRecord, isThere: boolean): void {
+    const earlier = this.sessions.get(id)
+    if (earlier !== undefined) this.#sessionsOfNode.delete(machineOf(earlier.node), id)
+    if (isThere) this.#sessionsOfNode.add(machineOf(node), id)
   }
 
   #generation({ epoch, round }: Pick<From, 'epoch' | 'round'>): string {

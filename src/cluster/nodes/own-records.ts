@@ -1,7 +1,7 @@
 import type { OnlineWrite } from '#base/node-store.ts'
 import { type From, putSession, putTunnel } from '#cluster/nodes/online-change.ts'
 import { addressKey } from '#registry/address-key.ts'
-import { baseId } from '#registry/agent-connections.ts'
+import { anyConnection, baseId } from '#registry/agent-connections.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
 
 /** What one node has online; written again when the database has lost it. */
@@ -29,8 +29,7 @@ export class OwnRecords {
   /** The database has the removal of a tunnel. */
   release(id: string): void {
     const base = baseId(id)
-    for (const other of this.#tunnels.keys()) if (baseId(other) === base) return
-    this.#addresses.delete(base)
+    if (anyConnection(this.#tunnels, base) === undefined) this.#addresses.delete(base)
   }
 
   /** The database has exactly these records. */
