@@ -9,6 +9,9 @@ const LOG_GROWTH = Math.log(GROWTH)
 /** How often each duration occurred, in buckets that grow by a tenth. Histograms of several processes can be added. */
 export class LatencyHistogram {
   readonly #counts = new Float64Array(BUCKETS)
+  /** Buckets before the first one used and after the last one are empty. */
+  #first = BUCKETS
+  #last = -1
   #total = 0
 
   /** The inverse of `encode`. */
@@ -34,6 +37,21 @@ export class LatencyHistogram {
     }
   }
 
+  merge(other: LatencyHistogram): void {
+    for (let bucket = other.#first; bucket <= other.#last; bucket++) {
+      const count = other.#counts[bucket] ?? 0
+      if (count > 0) this.#increase(bucket, count)
+    }
+  }
+
+  /** Empties it, so that its memory can be used again. */
+  clear(): void {
+    this.#counts.fill(0, this.#first, this.#last + 1)
+    this.#first = BUCKETS
+    this.#last = -1
+    this.#total = 0
+  }
+
   /** The duration in milliseconds below which this share of all is; undefined without any. */
   quantile(share: number): number | undefined {
     const rank = Math.max(1, Math.ceil(share * this.#total))
@@ -48,7 +66,7 @@ export class LatencyHistogram {
   /** As text that is short when the durations are similar: `bucket:count` of those that are not empty. */
   encode(): string {
     let text = ''
-    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    for (let bucket = this.#first; bucket <= this.#last; bucket++) {
       const count = this.#counts[bucket] ?? 0
       if (count > 0) text += `${text === '' ? '' : ' '}${bucket}:${count}`
     }
@@ -57,6 +75,8 @@ export class LatencyHistogram {
 
   #increase(bucket: number, count: number): void {
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count
+    if (bucket < this.#first) this.#first = bucket
+    if (bucket > this.#last) this.#last = bucket
     this.#total += count
   }
 }

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 import type { httpResponseBackend as contract } from '#contract/kinds/backends.ts'
 import type { Stored } from '#contract/shape.ts'
-import type { BuildBackend } from '#gateway/backends/backend.ts'
+import type { Backend, BuildBackend } from '#gateway/backends/backend.ts'
 import type { Reply } from '#http/exchange.ts'
+import type { SourceRow } from '#registry/records/source.ts'
 import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { REQUEST_ID } from '#http/head.ts'
@@ -20,8 +21,19 @@ const reserved = new Set(
 )
 const withoutContent = new Set([204, 205, 304])
 
+/** It has no connections, so that all its routes can share it. */
+const built = new WeakMap<SourceRow, Backend>()
+
 /** Returns the same response to every request. */
-export const httpResponseBackend: BuildBackend = ({ id, body }) => {
+export const httpResponseBackend: BuildBackend = row => {
+  const known = built.get(row)
+  if (known !== undefined) return known
+  const made = responding(row)
+  built.set(row, made)
+  return made
+}
+
+function responding({ id, body }: SourceRow): Backend {
   const { status_code: status, headers, body: text } = body as Stored<typeof contract.shape>
   const bytes = withoutContent.has(status) ? Buffer.alloc(0) : Buffer.from(text)
   const fields = fieldsOf(headers ?? {}, !withoutContent.has(status))

@@ -4,7 +4,6 @@ import type { Log } from '#base/log.ts'
 import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
-import { timed } from '#gateway/backends/upstream-record.ts'
 import { chain } from '#gateway/routing/chain.ts'
 import { planned } from '#gateway/routing/plan.ts'
 import type { Endpoint, Handler } from '#http/exchange.ts'
@@ -84,7 +83,7 @@ export class Compiler {
         capturedBy: capturedBy(sources),
       }
       const last = backend?.answer ?? offline
-      const whole = replayable(route, handlers, unreserved(timed(last)))
+      const whole = replayable(route, handlers, unreserved(last))
       const answer = traced(route, whole, this.#options.captures)
       const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
       const plan = { route, modules, backendId: backendIdIn(sources) }
@@ -200,10 +199,11 @@ function replayable(
   }
 }
 
-/** Keeps the gateway's own paths from every backend; sign-in handles its paths before. */
+/** Keeps the gateway's own paths from every backend; sign-in handles its paths before. Others are timed from here. */
 const unreserved =
-  (endpoint: Endpoint): Endpoint =>
-  exchange =>
-    isReservedPath(exchange.head.path)
-      ? Promise.resolve(errorReply('reserved_path', exchange.head))
-      : endpoint(exchange)
+  (backend: Endpoint): Endpoint =>
+  exchange => {
+    if (isReservedPath(exchange.head.path)) return Promise.resolve(errorReply('reserved_path', exchange.head))
+    exchange.context.upstream.upstreamStartedAt = performance.now()
+    return backend(exchange)
+  }

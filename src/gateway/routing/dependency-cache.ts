@@ -1,13 +1,20 @@
 import type { Records } from '#registry/records/records.ts'
 
-interface CacheEntry<T> {
+/** A cached value. Its holder needs no look-up while it is current. */
+export interface CacheEntry<T> {
   readonly value: T
+  /** False once a record it depends on has changed. */
+  readonly isCurrent: boolean
+}
+
+interface OwnEntry<T> extends CacheEntry<T> {
+  isCurrent: boolean
   readonly sources: ReadonlySet<string>
 }
 
 /** Caches compiled values until a record they depend on changes; other entries are not touched. */
 export class DependencyCache<T extends { close(): void }> {
-  readonly #compiled = new Map<string, CacheEntry<T>>()
+  readonly #compiled = new Map<string, OwnEntry<T>>()
   readonly #users = new Map<string, Set<string>>()
   readonly #broken: (error: unknown, key: string) => T
   readonly #stop: () => void
@@ -20,16 +27,22 @@ export class DependencyCache<T extends { close(): void }> {
 
   /** The cached value of a key, compiled if needed; `dependsOn` gets the id of every record it depends on. */
   get(key: string, make: (dependsOn: (id: string) => void) => T): T {
+    return this.entry(key, make).value
+  }
+
+  /** The same, to be kept. */
+  entry(key: string, make: (dependsOn: (id: string) => void) => T): CacheEntry<T> {
     const known = this.#compiled.get(key)
-    if (known !== undefined) return known.value
+    if (known !== undefined) return known
     const sources = new Set<string>([key])
     const value = this.#make(key, () => make(id => sources.add(id)))
-    this.#compiled.set(key, { value, sources })
+    const made = { value, sources, isCurrent: true }
+    this.#compiled.set(key, made)
     for (const source of sources) {
       const users = this.#users.get(source) ?? new Set()
       this.#users.set(source, users.add(key))
     }
-    return value
+    return made
   }
 
   /** A record that it depends on was changed, created or deleted. */
@@ -54,6 +67,7 @@ export class DependencyCache<T extends { close(): void }> {
     const known = this.#compiled.get(key)
     if (known === undefined) return
     this.#compiled.delete(key)
+    known.isCurrent = false
     for (const source of known.sources) {
       const users = this.#users.get(source)
       users?.delete(key)

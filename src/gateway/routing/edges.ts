@@ -5,11 +5,11 @@ import type { Modules } from '#gateway/modules/index.ts'
 import { withPath } from '#http/changed.ts'
 import { errorReply } from '#http/pages.ts'
 import { filtered } from '#gateway/routing/upstreams.ts'
-import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
+import { type CacheEntry, DependencyCache } from '#gateway/routing/dependency-cache.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
 import { normalized } from '#gateway/routing/paths.ts'
 import { planned, planOf } from '#gateway/routing/plan.ts'
-import { isNormalizing, type RouteRow, Routes } from '#gateway/routing/routes.ts'
+import { isNormalizing, type MatchedRoute, type RouteRow, Routes } from '#gateway/routing/routes.ts'
 import { chosenRoute, SignInRoutes } from '#gateway/routing/sign-in-routes.ts'
 import { tlsConfigOf, tlsModulesOf } from '#gateway/routing/tls-config.ts'
 import { usageAt } from '#gateway/routing/usage.ts'
@@ -28,6 +28,7 @@ export interface EdgesOptions {
 interface RoutesOfEdge {
   readonly routes: Routes
   readonly signIn: SignInRoutes
+  connection: CacheEntry<CompiledConnection>
 }
 
 /** A connection without HTTP, or its TLS. */
@@ -81,20 +82,36 @@ export class Edges {
 
   /** The handler of an HTTPS edge. */
   http(edge: SourceRow, host: string, path: string): Endpoint {
-    const { fault } = this.#connection(edge, 'https')
+    const known = this.#routesOf(edge)
+    // With many edges the cost is in reaching cold memory, so compiled parts are kept where they are used.
+    if (!known.connection.isCurrent) known.connection = this.#connection(edge, 'https')
+    const { fault } = known.connection.value
     if (fault !== undefined) return fault
-    const { routes, signIn } = this.#routesOf(edge)
+    const { routes, signIn } = known
     const normal = routes.normalizes ? normalized(path) : path
-    const serving = (): RouteRow | 'ambiguous' | undefined => routes.find(host, path, normal)
     const candidates = signIn.forPath(host, path, normal)
-    if (candidates.length > 0)
-      return exchange => {
-        const chosen = chosenRoute(candidates, exchange.head.target, serving)
-        return chosen ? this.#routed(edge, chosen, { path, normal })(exchange) : noSignInRoute(exchange)
-      }
-    const route = serving()
-    if (route === undefined) return noRoute
-    return route === 'ambiguous' ? ambiguous : this.#routed(edge, route, { path, normal })
+    if (candidates.length > 0) return this.#signingIn(edge, candidates, { host, path, normal })
+    const match = routes.find(host, path, normal)
+    if (match === undefined) return noRoute
+    if (match === 'ambiguous') return ambiguous
+    if (match.endpoint?.isCurrent !== true) match.endpoint = this.#endpoint(edge, match.row)
+    return this.#routed(signIn, match.row, match.endpoint.value, { path, normal })
+  }
+
+  /** The handler of a sign-in path: one of the routes that require sign-in. */
+  #signingIn(
+    edge: SourceRow,
+    candidates: readonly RouteRow[],
+    { host, path, normal }: { host: string; path: string; normal: string },
+  ): Endpoint {
+    return exchange => {
+      const { routes, signIn } = this.#routesOf(edge)
+      const serving = (): MatchedRoute | 'ambiguous' | undefined => routes.find(host, path, normal)
+      const chosen = chosenRoute(candidates, exchange.head.target, serving)
+      if (chosen === undefined) return noSignInRoute(exchange)
+      const endpoint = this.#endpoint(edge, chosen).value
+      return this.#routed(signIn, chosen, endpoint, { path, normal })(exchange)
+    }
   }
 
   /** The routes of an HTTPS edge that require sign-in at a host. */
@@ -106,13 +123,13 @@ export class Edges {
 
   /** The target of a TCP edge; undefined when it has none or cannot be served. */
   tcp(edge: SourceRow): L4Upstream | undefined {
-    const { route } = this.#connection(edge, 'tcp')
+    const { route } = this.#connection(edge, 'tcp').value
     return route.kind === 'passthrough' ? route.upstream : undefined
   }
 
   /** The TLS handling of an HTTPS or TLS edge. */
   tls(edge: SourceRow): TlsRoute {
-    const { route, fault } = this.#connection(edge, edge.kind === 'https_edge' ? 'https' : 'tls')
+    const { route, fault } = this.#connection(edge, edge.kind === 'https_edge' ? 'https' : 'tls').value
     // Every request then gets the reason, which needs no TLS options of the edge.
     return fault !== undefined && edge.kind === 'https_edge' ? { kind: 'http' } : route
   }
@@ -121,14 +138,19 @@ export class Edges {
     const known = this.#routes.get(edge.id)
     if (known !== undefined) return known
     const rows = this.#options.records.routesOf(edge.id)
-    const made = { routes: new Routes(rows), signIn: new SignInRoutes(rows) }
+    const connection = this.#connection(edge, 'https')
+    const made = { routes: new Routes(rows), signIn: new SignInRoutes(rows), connection }
     this.#routes.set(edge.id, made)
     return made
   }
 
-  #routed(edge: SourceRow, route: RouteRow, { path, normal }: { path: string; normal: string }): Endpoint {
-    const { answer } = this.#endpoint(edge, route)
-    const guard = this.#routesOf(edge).signIn.guardOf(route)
+  #routed(
+    signIn: SignInRoutes,
+    route: RouteRow,
+    { answer }: CompiledEndpoint,
+    { path, normal }: { path: string; normal: string },
+  ): Endpoint {
+    const guard = signIn.guardOf(route)
     const guarded: Endpoint = guard ? exchange => guard(exchange, answer) : answer
     // Forward what was compared.
     const forwarding: Endpoint =
@@ -136,8 +158,8 @@ export class Edges {
     return forwarding === answer ? answer : planned(forwarding, planOf(answer))
   }
 
-  #endpoint(edge: SourceRow, route: SourceRow): CompiledEndpoint {
-    return this.#endpoints.get(route.id, uses => {
+  #endpoint(edge: SourceRow, route: SourceRow): CacheEntry<CompiledEndpoint> {
+    return this.#endpoints.entry(route.id, uses => {
       uses(edge.id)
       const { compiler } = this.#options
       const place = {
@@ -153,8 +175,8 @@ export class Edges {
     })
   }
 
-  #connection(edge: SourceRow, proto: 'https' | 'tcp' | 'tls'): CompiledConnection {
-    return this.#connections.get(edge.id, uses => this.#compile(edge, proto, uses))
+  #connection(edge: SourceRow, proto: 'https' | 'tcp' | 'tls'): CacheEntry<CompiledConnection> {
+    return this.#connections.entry(edge.id, uses => this.#compile(edge, proto, uses))
   }
 
   #compile(edge: SourceRow, proto: 'https' | 'tcp' | 'tls', uses: (id: string) => void): CompiledConnection {

@@ -51,6 +51,8 @@ export interface RouterOptions {
 /** The server itself; its names belong to no endpoint, whatever wildcards there are. */
 const API = { kind: 'api', id: 'api' } as const
 
+const edgeKinds = { http: undefined, https: 'https_edge', tls: 'tls_edge' } as const
+
 type Owner =
   | { readonly kind: 'edge'; readonly id: string; readonly row: SourceRow }
   | { readonly kind: 'tunnel'; readonly id: string; readonly tunnel: TunnelRecord }
@@ -248,7 +250,7 @@ export class Router {
 
   #ownerOf(scheme: 'http' | 'https' | 'tls', name: string): Owner | undefined {
     const row = scheme === 'http' ? undefined : this.#options.records.edgeNamed(name)
-    if (row?.kind === `${scheme}_edge`) return { kind: 'edge', id: row.id, row }
+    if (row !== undefined && row.kind === edgeKinds[scheme]) return { kind: 'edge', id: row.id, row }
     // An edge of the other protocol owns the name.
     if (row !== undefined) return undefined
     const tunnel = this.#index.named(scheme, name)

@@ -1,4 +1,6 @@
 import { covers } from '#base/hosts.ts'
+import type { CompiledEndpoint } from '#gateway/routing/compiler.ts'
+import type { CacheEntry } from '#gateway/routing/dependency-cache.ts'
 import { lenientInterpretations, pathInterpretations, equivalentPaths } from '#gateway/routing/paths.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
@@ -7,19 +9,22 @@ import type { RowOf } from '#registry/records/source.ts'
 /** A route of an HTTPS edge. */
 export type RouteRow = RowOf<typeof httpsEdgeRoute>
 
-interface Match {
+/** A route, and what it matches. */
+export interface MatchedRoute {
   readonly row: RouteRow
   /** Undefined: any. */
   readonly host: string | undefined
+  /** What handles its requests, kept by whoever compiles it. */
+  endpoint: CacheEntry<CompiledEndpoint> | undefined
 }
 
 /** The routes with the same path, those that name a host first, wildcards last. */
-type Matches = readonly Match[]
+type Matches = readonly MatchedRoute[]
 
-const rank = ({ host }: Match): number => (host === undefined ? 2 : host.startsWith('*.') ? 1 : 0)
+const rank = ({ host }: MatchedRoute): number => (host === undefined ? 2 : host.startsWith('*.') ? 1 : 0)
 
-const pick = (matches: Matches | undefined, host: string): RouteRow | undefined =>
-  matches?.find(match => match.host === undefined || covers(match.host, host))?.row
+const pick = (matches: Matches | undefined, host: string): MatchedRoute | undefined =>
+  matches?.find(match => match.host === undefined || covers(match.host, host))
 
 type Places = Map<string, Matches>
 
@@ -34,7 +39,7 @@ export function hostOf(row: RouteRow): string | undefined {
   return host === '' ? undefined : host
 }
 
-function put(places: Places, path: string, match: Match): void {
+function put(places: Places, path: string, match: MatchedRoute): void {
   const matches = [...(places.get(path) ?? []), match]
   places.set(
     path,
@@ -57,7 +62,7 @@ export class Routes {
       const text = textOf(row, 'match')
       const slash = text.indexOf('/')
       const isExact = row.body.match_type === 'exact_path'
-      const match = { row, host: hostOf(row) }
+      const match = { row, host: hostOf(row), endpoint: undefined }
       for (const path of equivalentPaths(slash === -1 ? '/' : text.slice(slash))) {
         put(isExact ? this.#exact : this.#prefixes, path, match)
         if (isExact && isNormalizing(row) && path !== '/')
@@ -71,21 +76,21 @@ export class Routes {
    * route, or one route could be used to reach what another one protects. `normal` is the normalized path: routes that
    * normalize are compared with that, and others match only if both forms lead to them.
    */
-  find(host: string, path: string, normal: string): RouteRow | 'ambiguous' | undefined {
+  find(host: string, path: string, normal: string): MatchedRoute | 'ambiguous' | undefined {
     if (!this.normalizes) return this.#findAll(host, pathInterpretations(path))
     const found = this.#findAll(host, lenientInterpretations(normal))
-    if (found === 'ambiguous' || (found !== undefined && isNormalizing(found))) return found
+    if (found === 'ambiguous' || (found !== undefined && isNormalizing(found.row))) return found
     return this.#findAll(host, pathInterpretations(path)) === found ? found : 'ambiguous'
   }
 
-  #findAll(host: string, all: readonly string[] | undefined): RouteRow | 'ambiguous' | undefined {
+  #findAll(host: string, all: readonly string[] | undefined): MatchedRoute | 'ambiguous' | undefined {
     if (all === undefined) return 'ambiguous'
     const [first = '', ...others] = all
     const found = this.#find(host, first)
     return others.every(other => this.#find(host, other) === found) ? found : 'ambiguous'
   }
 
-  #find(host: string, path: string): RouteRow | undefined {
+  #find(host: string, path: string): MatchedRoute | undefined {
     const exact = this.#exact.size === 0 ? undefined : pick(this.#exact.get(path), host)
     if (exact !== undefined) return exact
     if (this.#slashed.size > 0) {

@@ -4,7 +4,7 @@ import { prefixFor } from '#auth/sign-in/cookies.ts'
 import { isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, routeIn } from '#auth/sign-in/paths.ts'
 import { covers } from '#base/hosts.ts'
 import { optionsOf } from '#gateway/modules/index.ts'
-import { hostOf, isNormalizing, type RouteRow } from '#gateway/routing/routes.ts'
+import { hostOf, isNormalizing, type MatchedRoute, type RouteRow } from '#gateway/routing/routes.ts'
 import { requiresSignIn } from '#gateway/routing/sign-in-place.ts'
 import type { Handler } from '#http/exchange.ts'
 
@@ -49,7 +49,7 @@ export class SignInRoutes {
 export function chosenRoute(
   routes: readonly RouteRow[],
   target: string,
-  serving: () => RouteRow | 'ambiguous' | undefined,
+  serving: () => MatchedRoute | 'ambiguous' | undefined,
 ): RouteRow | undefined {
   const [only, second] = routes
   if (second === undefined) return only
@@ -57,7 +57,7 @@ export function chosenRoute(
   if (named !== null) return routes.find(({ id }) => id === named)
   const isPublic = target.startsWith(LOG_IN_PATH) || target.startsWith(LOG_OUT_PATH)
   const found = isPublic ? serving() : undefined
-  return routes.find(row => row === found)
+  return found === 'ambiguous' ? undefined : routes.find(row => row === found?.row)
 }
 
 /** All modules of a route use the prefix of the first. */

@@ -21,6 +21,8 @@ const limitsOf = (series: number): SeriesLimits => ({
   other: OTHER_SERIES,
 })
 
+const OTHER_KEY = `${OTHER_SERIES} ${OTHER_SERIES}`
+
 interface Period {
   readonly resolution: Resolution
   readonly start: number
@@ -43,14 +45,19 @@ interface Entry {
 export class PendingUsage {
   /** Oldest first. */
   readonly #periods = new Map<string, Period>()
+  /** The latency of the usage that is being added. */
+  readonly #latency = new LatencyHistogram()
 
   /** `now` is in seconds since 1970. A clock that steps back adds to an earlier period. */
   add(usage: readonly SeriesUsage[], now: number): void {
     // Where not all have room, the busiest have.
     const busiest = usage.toSorted((one, other) => other.requests - one.requests)
-    for (const bound of bounds) {
-      for (const each of busiest) addTo(this.#periodOf(bound, now, each.by), each)
-      for (const dimension of usageDimensions) this.#drop(bound, dimension)
+    for (const dimension of usageDimensions) {
+      const added = busiest.filter(({ by }) => by === dimension)
+      if (added.length === 0) continue
+      const periods = bounds.map(bound => this.#periodOf(bound, now, dimension))
+      for (const each of added) this.#addTo(periods, each)
+      for (const bound of bounds) this.#drop(bound, dimension)
     }
   }
 
@@ -64,6 +71,20 @@ export class PendingUsage {
       return { ...period, entries }
     }
     return undefined
+  }
+
+  #addTo(periods: readonly Period[], usage: SeriesUsage): void {
+    const key = `${usage.owner} ${usage.name}`
+    this.#latency.clear()
+    this.#latency.mergeEncoded(usage.latency)
+    for (const period of periods) {
+      const entry = entryOf(period, key, usage)
+      entry.requests += usage.requests
+      entry.errors += usage.errors
+      entry.bytesIn += usage.bytesIn
+      entry.bytesOut += usage.bytesOut
+      entry.latency.merge(this.#latency)
+    }
   }
 
   #periodOf({ resolution, series }: Bound, now: number, dimension: SeriesUsage['by']): Period {
@@ -85,25 +106,24 @@ export class PendingUsage {
   }
 }
 
-function addTo({ entries, limits }: Period, usage: SeriesUsage): void {
-  const { owner, name, requests, errors, bytesIn, bytesOut, latency } = usage
-  const key = `${owner} ${name}`
-  const isKnown = entries.has(key) || entries.size < limits.series
-  const series = isKnown ? name : OTHER_SERIES
-  const place = isKnown ? owner : OTHER_SERIES
-  const entry = entries.get(`${place} ${series}`) ?? {
-    owner: place,
-    series,
-    requests: 0,
-    errors: 0,
-    bytesIn: 0,
-    bytesOut: 0,
-    latency: new LatencyHistogram(),
-  }
-  entries.set(`${place} ${series}`, entry)
-  entry.requests += requests
-  entry.errors += errors
-  entry.bytesIn += bytesIn
-  entry.bytesOut += bytesOut
-  entry.latency.mergeEncoded(latency)
+/** The entry of a series, or the one of all others where there is no room. */
+function entryOf({ entries, limits }: Period, key: string, { owner, name }: SeriesUsage): Entry {
+  const known = entries.get(key)
+  if (known !== undefined) return known
+  const hasRoom = entries.size < limits.series
+  const made = hasRoom
+    ? newEntry(owner, name)
+    : (entries.get(OTHER_KEY) ?? newEntry(OTHER_SERIES, OTHER_SERIES))
+  entries.set(hasRoom ? key : OTHER_KEY, made)
+  return made
 }
+
+const newEntry = (owner: string, series: string): Entry => ({
+  owner,
+  series,
+  requests: 0,
+  errors: 0,
+  bytesIn: 0,
+  bytesOut: 0,
+  latency: new LatencyHistogram(),
+})

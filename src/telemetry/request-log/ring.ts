@@ -44,6 +44,12 @@ export interface KeptRequest {
   readonly whole: boolean
 }
 
+/** An endpoint with stored requests, and how many slots it has. */
+interface LoggedEndpoint {
+  readonly id: string
+  slots: number
+}
+
 /** Of each slot: the id, the texts one after the other, and numbers from here on. */
 const SLOT_BYTES = 536
 const NUMBERS_AT = 480
@@ -83,9 +89,9 @@ export class RequestRing {
   readonly #notes: (readonly string[] | undefined)[]
   readonly #moduleTimes: (readonly number[] | undefined)[]
   readonly #replayed: (string | undefined)[]
-  /** The endpoint of each slot, and how many slots each has. */
-  readonly #endpoints: (string | undefined)[]
-  readonly #counts = new Map<string, number>()
+  /** The endpoint of each slot. */
+  readonly #endpoints: (LoggedEndpoint | undefined)[]
+  readonly #known = new Map<string, LoggedEndpoint>()
   /** The number of the request in each slot; 0 for an empty one. */
   readonly #numbers: Float64Array
   /** Requests stored so far; the next one's number is one more. */
@@ -180,29 +186,24 @@ export class RequestRing {
    * so that a flood at one keeps the last requests of the others. At most half of the slots are skipped per round.
    */
   #slotFor(endpoint: string): number {
-    const sure = Math.floor(this.#size / 2 / Math.max(1, this.#counts.size))
+    const sure = Math.floor(this.#size / 2 / Math.max(1, this.#known.size))
     let slot = this.#next()
     let before = this.#endpoints[slot]
-    while (before !== undefined && (this.#counts.get(before) ?? 0) <= sure) {
+    while (before !== undefined && before.slots <= sure) {
       slot = this.#next()
       before = this.#endpoints[slot]
     }
-    if (before === endpoint) return slot
-    if (before !== undefined) this.#lose(before)
-    this.#counts.set(endpoint, (this.#counts.get(endpoint) ?? 0) + 1)
-    this.#endpoints[slot] = endpoint
+    if (before?.id === endpoint) return slot
+    if (before !== undefined && --before.slots === 0) this.#known.delete(before.id)
+    const holder = this.#known.get(endpoint) ?? { id: endpoint, slots: 0 }
+    if (holder.slots++ === 0) this.#known.set(endpoint, holder)
+    this.#endpoints[slot] = holder
     return slot
   }
 
   #next(): number {
     this.#at = (this.#at + 1) % this.#size
     return this.#at
-  }
-
-  #lose(endpoint: string): void {
-    const left = (this.#counts.get(endpoint) ?? 0) - 1
-    if (left > 0) this.#counts.set(endpoint, left)
-    else this.#counts.delete(endpoint)
   }
 
   #putNumbers(

@@ -49,6 +49,8 @@ export class UsageCounter {
   #counts = new Map<UsageSeries, Counts>()
   /** Kept with the tunnel: its session may end before its last request. */
   readonly #credentials = new WeakMap<TunnelRecord, UsageSeries>()
+  /** Empty ones of earlier publications: a new one for each series and second would be much work for the collector. */
+  readonly #spare: LatencyHistogram[] = []
   #isScheduled = false
 
   constructor(options: UsageCounterOptions) {
@@ -104,7 +106,8 @@ export class UsageCounter {
     if (known !== undefined) return known
     if (this.#counts.size >= MAX_SERIES && series !== others[series.by])
       return this.#countsOf(others[series.by])
-    const made = { requests: 0, errors: 0, bytesIn: 0, bytesOut: 0, latency: new LatencyHistogram() }
+    const latency = this.#spare.pop() ?? new LatencyHistogram()
+    const made = { requests: 0, errors: 0, bytesIn: 0, bytesOut: 0, latency }
     this.#counts.set(series, made)
     return made
   }
@@ -121,7 +124,10 @@ export class UsageCounter {
   /** Publishes what was counted, without waiting for more; also for the shutdown. */
   async settle(): Promise<void> {
     const usage = Array.from(this.#counts, ([series, { latency, ...counts }]): SeriesUsage => {
-      return { ...series, ...counts, latency: latency.encode() }
+      const encoded = latency.encode()
+      latency.clear()
+      this.#spare.push(latency)
+      return { ...series, ...counts, latency: encoded }
     })
     this.#counts = new Map()
     if (usage.length > 0) await this.#options.publish(usage)

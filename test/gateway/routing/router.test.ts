@@ -383,7 +383,7 @@ suite('SEC-01: a path that can be understood in several ways', () => {
         readable: true,
       }))
       const found = new Routes(rows).find('a.test', path, path)
-      assert.equal(found === 'ambiguous' ? 'refused' : found?.id, verdict)
+      assert.equal(found === 'ambiguous' ? 'refused' : found?.row.id, verdict)
     })
 
   test('is answered with 400 and what to change', async () => {
