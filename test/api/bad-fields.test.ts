@@ -58,7 +58,7 @@ suite('a field', () => {
           await server.api.post(path, { ...(await seeds.body(collection)), [field]: text }),
           ...(verbs.includes('update') ? [await server.api.patch(item, { [field]: text })] : []),
         ]
-        await changesNothing(server.api, async () => {
+        await changesNothing(server, async () => {
           const answers = await Promise.all(texts(limit).map(fit => write(`${fit}x`)))
           for (const answer of answers.flat()) assertRefusal(answer, refusal, new RegExp(`${limit} bytes`))
         })
@@ -93,7 +93,7 @@ suite('a field', () => {
     }
 
     test(`that ${id} does not know is named, with those it knows`, () =>
-      changesNothing(server.api, async () => {
+      changesNothing(server, async () => {
         const answer = await callWith('colour', 'red')
         assertRefusal(answer, 'unknown_field', /^"colour" is not a field of this request\. Supported: /)
         assert.equal(answer.body.details.field, 'colour')
@@ -102,7 +102,7 @@ suite('a field', () => {
       }))
 
     test(`of the wrong type is refused by ${id}`, () =>
-      changesNothing(server.api, async () => {
+      changesNothing(server, async () => {
         for (const [name, { type = '' }] of Object.entries(properties)) {
           assert.ok(type in misfits, `${name} has no type`)
           const { status, body, headers } = await callWith(name, misfits[type])

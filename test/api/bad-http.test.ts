@@ -80,12 +80,12 @@ suite('HTTP', () => {
 
   for (const [what, request] of Object.entries(unparseable)) {
     test(`with ${what} is refused`, () =>
-      changesNothing(server.api, async () => assertRefused(await send(server.api, request), 'bad_request')))
+      changesNothing(server, async () => assertRefused(await send(server.api, request), 'bad_request')))
   }
 
   for (const [what, request] of Object.entries(ambiguous)) {
     test(`with ${what} is refused`, () =>
-      changesNothing(server.api, async () => assertRefusal(await send(server.api, request), 'bad_request')))
+      changesNothing(server, async () => assertRefusal(await send(server.api, request), 'bad_request')))
   }
 
   for (const [what, bytes] of Object.entries(strangers)) {
@@ -94,7 +94,7 @@ suite('HTTP', () => {
   }
 
   test('without a host, or with an unknown expectation, is refused', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       assert.equal((await send(server.api, { line, host: '', headers: [json, length], body })).status, 400)
       assert.equal(
         (await send(server.api, { line, headers: [json, length, 'Expect: more'], body })).status,
@@ -109,13 +109,13 @@ suite('HTTP', () => {
   })
 
   test('of a body that ends early changes nothing', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       const head = `${line}\r\nHost: x\r\nAuthorization: Bearer ${server.api.token}\r\n${json}\r\nContent-Length: 200\r\n\r\n{}`
       assertRefused(readAnswer(await exchange(server.api, head, 'then end')), 'bad_request')
     }))
 
   test('with too many or too long headers is refused', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       for (const more of [
         [`X-Long: ${'a'.repeat(20_000)}`],
         Array.from({ length: 3000 }, (_, index) => `X-${index}: a`),

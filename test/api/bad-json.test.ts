@@ -77,24 +77,24 @@ suite('a body', () => {
 
   for (const [what, body] of Object.entries(broken)) {
     test(`of JSON ${what} is refused`, () =>
-      changesNothing(server.api, async () => assertRefusal(await post(body), 'body_unparseable')))
+      changesNothing(server, async () => assertRefusal(await post(body), 'body_unparseable')))
   }
 
   for (const body of notObjects) {
     test(`that is ${body} is refused`, () =>
-      changesNothing(server.api, async () =>
+      changesNothing(server, async () =>
         assertRefusal(await post(body), 'body_unparseable', /must be a JSON object/),
       ))
   }
 
   for (const [what, [body, said]] of Object.entries(traps)) {
     test(`with ${what} is refused`, () =>
-      changesNothing(server.api, async () => assertRefusal(await post(body), 'body_unparseable', said)))
+      changesNothing(server, async () => assertRefusal(await post(body), 'body_unparseable', said)))
   }
 
   for (const key of ['constructor', 'prototype', 'hasOwnProperty', 'toString', 'id', 'created_at', '']) {
     test(`with the field "${key}" is refused, for there is none to write`, () =>
-      changesNothing(server.api, async () =>
+      changesNothing(server, async () =>
         assertRefusal(
           await post(JSON.stringify({ [key]: {} })),
           'unknown_field',
@@ -104,7 +104,7 @@ suite('a body', () => {
   }
 
   test('nested deeper than 32 levels is refused, at 32 it is read', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       const nested = (levels: number) => `{"metadata":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
       assertRefusal(await post(nested(33)), 'body_unparseable', /deeper than 32 levels/)
       assertRefusal(await post(nested(100_000)), 'body_unparseable', /deeper than 32 levels/)
@@ -128,7 +128,7 @@ suite('a body', () => {
   })
 
   test('of more values than any call has is refused before it is parsed', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       for (const many of [
         '[0'.padEnd(20_005, ',0'),
         `{"a":[${'[],'.repeat(10_000)}[]]}`,
@@ -138,7 +138,7 @@ suite('a body', () => {
     }))
 
   test('of more than 1 MiB is refused, also when its length is not announced', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       const body = JSON.stringify({ metadata: 'x'.repeat(LIMIT) })
       assertRefusal(await server.api.post(path, body), 'body_too_large', /at most 1048576 bytes/)
       const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
@@ -148,13 +148,13 @@ suite('a body', () => {
     }))
 
   test('that only announces more than 1 MiB is refused before it comes', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       const headers = ['Content-Type: application/json', `Content-Length: ${LIMIT + 1}`]
       assertRefusal(await send(server.api, { line: `POST ${path} HTTP/1.1`, headers }), 'body_too_large')
     }))
 
   test('of exactly 1 MiB is read', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       const body = `{"metadata":"${'x'.repeat(LIMIT - 15)}"}`
       assert.equal(body.length, LIMIT)
       assertRefusal(await server.api.post(path, body), 'metadata_too_long')

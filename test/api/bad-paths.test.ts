@@ -64,7 +64,7 @@ suite('a path', () => {
 
   for (const [what, change] of Object.entries(noIds)) {
     test(`with an id ${what} names nothing, in any collection`, () =>
-      changesNothing(server.api, async () => {
+      changesNothing(server, async () => {
         for (const collection of creatable) {
           const { key, verbs }: Kind = kinds[collection]
           if (key !== 'id') continue
@@ -79,7 +79,7 @@ suite('a path', () => {
   }
 
   test('with the id of another kind names nothing', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       const own = creatable.filter(collection => kinds[collection].key === 'id')
       for (const [index, collection] of own.entries()) {
         const other = own[(index + 1) % own.length] ?? 'ip_policies'
@@ -105,13 +105,13 @@ suite('a path', () => {
 
   for (const method of ['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'LINK', 'PURGE']) {
     test(`is not there for the method ${method}`, () =>
-      changesNothing(server.api, async () =>
+      changesNothing(server, async () =>
         assertRefusal(await send(server.api, { line: `${method} /ip_policies HTTP/1.1` }), 'no_such_path'),
       ))
   }
 
   test('of a resource is not there for POST, nor any for methods that HTTP does not have', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       assertRefusal(await server.api.post(`/ip_policies/${await seeds.id('ip_policies')}`), 'no_such_path')
       for (const method of ['FETCH', 'get', 'G\tET', 'POST\u0000'])
         assertRefused(await send(server.api, { line: `${method} /ip_policies HTTP/1.1` }), 'bad_request')

@@ -89,7 +89,7 @@ suite('a call', () => {
 
   for (const [what, [headers, refusal]] of Object.entries(contentTypes)) {
     test(`${what} is refused`, () =>
-      changesNothing(server.api, async () => {
+      changesNothing(server, async () => {
         for (const line of ['POST /ip_policies HTTP/1.1', `PATCH /ip_policies/${newId('ipp')} HTTP/1.1`]) {
           const answer = await send(server.api, {
             line,
@@ -120,7 +120,7 @@ suite('a call', () => {
   }
 
   test('with a parameter is refused where there is none', () =>
-    changesNothing(server.api, async () => {
+    changesNothing(server, async () => {
       for (const call of [
         server.api.post('/ip_policies?limit=1'),
         server.api.get(`/ip_policies/${newId('ipp')}?limit=1`),
@@ -131,7 +131,7 @@ suite('a call', () => {
 
   for (const name of ['Service-Version', 'Adit-Version', 'Ngrok-Version']) {
     test(`may ask for version 2 by ${name}, and for no other`, () =>
-      changesNothing(server.api, async () => {
+      changesNothing(server, async () => {
         const of = (version: string) =>
           server.api.post('/ip_policies?', { x: 1 }, { headers: { [name]: version } })
         const brand = name === 'Ngrok-Version' ? 'NGROK' : 'ADIT'

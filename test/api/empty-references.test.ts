@@ -95,7 +95,7 @@ suite('an empty text', () => {
         emptyOf(reference.type),
       )
       const target = (await seeds.path(collection)) + item
-      await changesNothing(server.api, async () => {
+      await changesNothing(server, async () => {
         const answer = await server.api.call(method, target, { body })
         assertRefusal(answer, 'reference_empty', /must be the id of/)
         assert.ok(answer.body.msg.includes(name), answer.body.msg)

@@ -13,7 +13,7 @@ import { plans, queries, strangeIds, type Attempt, type Plan } from './fuzz-atte
 import { fits, OpenApiDocument, type Documented, type Schema } from './fuzz-document.ts'
 
 const long = process.env['TEST_LONG'] !== undefined
-const BODIES = long ? 5000 : 25
+const BODIES = long ? 5000 : 16
 const CALLS_WITHOUT_BODY = long ? 500 : 4
 const AT_ONCE = 16
 // The short form finds the same in every run: what a new seed finds is looked for where there is time.

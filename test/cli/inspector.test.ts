@@ -43,6 +43,7 @@ class Inspector implements AsyncDisposable {
     const context = await browser.newContext({ viewport: { width: 1300, height: 800 } })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: local.url })
     const page = await context.newPage()
+    page.setDefaultTimeout(120_000)
     const errors: string[] = []
     page.on('console', message => void (message.type() === 'error' && errors.push(message.text())))
     page.on('pageerror', error => void errors.push(String(error)))

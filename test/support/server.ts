@@ -30,8 +30,6 @@ export interface CallOptions {
 export class Caller {
   readonly url: string
   readonly token: string
-  /** How many calls have changed something, or may have. */
-  changes = 0
 
   constructor(url: string, token: string) {
     this.url = url
@@ -50,7 +48,6 @@ export class Caller {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
-    if (method !== 'GET' && response.ok) this.changes += 1
     const isCreation = method === 'POST' && response.status === 201
     if (response.headers.get('content-type')?.includes('json'))
       checkAnswer(`${method} ${path}`, text, isCreation)

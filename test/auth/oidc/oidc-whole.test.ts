@@ -180,6 +180,7 @@ suite('a real browser', () => {
       try {
         const context = await browser.newContext({ ignoreHTTPSErrors: true })
         const page = await context.newPage()
+        page.setDefaultTimeout(120_000)
         await page.goto(`${site}/deep?x=1`)
         await page.fill('input[name=login]', 'anna')
         await page.fill('input[name=password]', 'any')
@@ -204,6 +205,7 @@ suite('a real browser', () => {
         assert.equal(body.application_sessions[0].browser_session.user_agent.browser_name, 'Chrome')
 
         const other = await context.newPage()
+        other.setDefaultTimeout(120_000)
         await other.goto(`${site}/auth/logout`)
         assert.equal(await other.textContent('h1'), 'Signed out')
         assert.equal(await page.evaluate(`fetch('/data').then(({ status }) => status)`), 401)

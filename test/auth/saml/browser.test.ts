@@ -35,6 +35,7 @@ suite('SAML in a real browser', () => {
         args: ['--no-sandbox', '--host-resolver-rules=MAP * 127.0.0.1'],
       })
       const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage()
+      page.setDefaultTimeout(120_000)
       const home = `https://${HOST}:${world.server.bound.https?.port}`
       await page.goto(`${home}/page?x=1`)
       await page.waitForURL(/^http:\/\/127\.0\.0\.1:\d+\/sso/)

@@ -133,6 +133,7 @@ suite('a route with several ways to sign in', () => {
       args: ['--no-sandbox', '--host-resolver-rules=MAP *.test 127.0.0.1'],
     })
     const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage()
+    page.setDefaultTimeout(120_000)
     const complaints: string[] = []
     // A browser may also complain that the site has no icon.
     page.on('console', message => {

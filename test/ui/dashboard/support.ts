@@ -8,6 +8,9 @@ import type { Caller } from '../../support/server.ts'
 export const launch = (): Promise<Browser> =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
 
+/** What Playwright waits for a page by itself is too short on a busy machine. */
+export const PAGE_MS = 120_000
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 
 interface Options {
@@ -28,6 +31,7 @@ export class Dashboard implements AsyncDisposable {
     this.page = page
     this.url = url
     this.#context = context
+    page.setDefaultTimeout(PAGE_MS)
     page.on('console', message => void (message.type() === 'error' && this.errors.push(message.text())))
     page.on('pageerror', error => void this.errors.push(String(error)))
     page.on('request', request => {
