@@ -60,7 +60,11 @@ export class CaptureRules {
   }
 }
 
+const isText = (value: unknown): boolean => value === null || ['string', 'undefined'].includes(typeof value)
+
 function ruleOf({ body }: RowOf<typeof capture>): { name: string; rule: Rule } | undefined {
+  // A field of a damaged row may have any type, and must not keep the others from being loaded.
+  if (![body.host, body.route_id, body.edge_id, body.expires_at].every(isText)) return undefined
   const name = body.host ? `host ${body.host}` : (body.route_id ?? body.edge_id)
   if (!name) return undefined
   const ownerId = body.scope === 'any' ? undefined : (body.owner_id ?? '')
