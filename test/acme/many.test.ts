@@ -4,7 +4,7 @@ import { answering, type Challenge } from './answerer.ts'
 import { Pebble } from './pebble.ts'
 import { World, assertNothingLeft, point, type Domain } from './world.ts'
 
-const COUNT = process.env['TEST_LONG'] === '1' ? 500 : 200
+const COUNT = process.env['TEST_LONG'] === '1' ? 500 : 80
 
 suite('many at once', () => {
   test(`${COUNT} domains are all issued by two processes, each ordered once, 20 at a time`, async () => {

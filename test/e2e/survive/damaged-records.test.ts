@@ -18,7 +18,7 @@ import { echo } from '../../support/net.ts'
 
 const ROUNDS = long ? 40 : 2
 /** Of each kind of endpoint, so that damage of many kinds meets each of them. */
-const VICTIMS = 6
+const VICTIMS = long ? 6 : 3
 
 /** A server process with what the tests of edges know how to ask. */
 async function startWorld(folder: Folder, environment: Record<string, string>) {
