@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { frame, FRAME, headers, word } from '../../http/http2/wire.ts'
+import { long } from './figures.ts'
 import { HOST, type World } from './world.ts'
 
 /** More than fits on the way to a client without a window, and to a socket that is not read. */
@@ -42,10 +43,11 @@ const send =
 
 /** What each does, and how many connections of it fill an agent. */
 export const attacks: Readonly<Record<string, { readonly attack: Attack; readonly connections: number }>> = {
-  'streams of HTTP/2 without a window': { attack: unreadStreams, connections: 20 },
+  'streams of HTTP/2 without a window': { attack: unreadStreams, connections: long ? 20 : 10 },
   'answers of HTTP/1 that are not read': {
     attack: send(`GET ${LARGER_BULK} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`),
-    connections: 1000,
+    // From one address they are as many as it may have; each takes megabytes on its way.
+    connections: long ? 1000 : 500,
   },
   'uploads that stop': {
     attack: send(`POST /sink HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1000000\r\n\r\nthe first of it`),
