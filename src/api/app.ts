@@ -20,6 +20,7 @@ import { usage } from '#api/usage.ts'
 import { addStreams } from '#api/streams/index.ts'
 import type { ResourceBody } from '#contract/body.ts'
 import { operations, type Operation } from '#contract/operations.ts'
+import type { EffectiveSettings } from '#contract/effective-settings.ts'
 import { singletons, type Singleton } from '#contract/singletons.ts'
 import type { ServerStatus } from '#contract/status.ts'
 
@@ -29,6 +30,8 @@ export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly status: (call: Call) => Promise<ServerStatus>
   /** Reads the settings again; rejects with what is wrong with them. */
   readonly reload: () => Promise<SettingChanges>
+  /** The settings in use, without secrets. */
+  readonly settings: () => EffectiveSettings
 }
 
 /** The management API as an HTTP server. */
@@ -52,6 +55,7 @@ export function createApi(options: ApiOptions): HttpServer {
     self,
     usage,
     status: options.status,
+    settings: async () => options.settings(),
     reload: () => options.reload(),
   })
   return server
@@ -62,7 +66,7 @@ type SingletonAnswers = Record<
   (
     call: Call,
     filters: Readonly<Record<string, string>>,
-  ) => Promise<ResourceBody | ServerStatus | SettingChanges>
+  ) => Promise<ResourceBody | ServerStatus | SettingChanges | EffectiveSettings>
 >
 
 function addSingletons(
@@ -82,7 +86,8 @@ function addSingletons(
       }
       const call = await admission.admit(httpCall)
       if (method === 'POST' && call.principal.role !== 'admin') fail('reload_admin')
-      const { filters } = singleton
+      const { filters, adminOnly } = singleton
+      if (adminOnly && call.principal.role !== 'admin') fail('not_allowed', { action: 'read the settings' })
       const given = filters ? readFilters(filters, httpCall.request.url ?? '') : {}
       sendText(httpCall, 200, JSON.stringify(await answer(call, given)))
     })

@@ -20,9 +20,11 @@ export function changedSettings(current: Settings, next: Settings): SettingChang
   }
 }
 
-/** The given settings with the values of another reading. */
-export const picked = (names: readonly SettingName[], from: Settings): Partial<Settings> =>
-  Object.fromEntries(names.map(name => [name, from[name]]))
+/** What another reading has for these settings. */
+export const picked = <All extends { readonly [Name in SettingName]?: unknown }>(
+  names: readonly SettingName[],
+  from: All,
+): Partial<All> => Object.fromEntries(names.map(name => [name, from[name]])) as Partial<All>
 
 function comparable(value: unknown): string | undefined {
   if (value instanceof Secret) return `secret ${value.reveal()}`

@@ -76,9 +76,24 @@ export function fullDocOf({ doc, standard = {}, reload }: Setting<unknown>): str
   return `${doc}${also}${reload === true ? ' Reloadable.' : ''}`
 }
 
-interface Given {
-  readonly text: string
+/** Where the value of a setting comes from. */
+export interface SettingSource {
+  readonly from: 'flag' | 'environment' | 'file' | 'default'
+  /** As people write it: a flag, a variable, or a key in a file. */
   readonly origin: string
+  readonly text: string
+}
+
+/** Of all settings that have a value. */
+export type SettingSourceMap = { [Name in SettingName]?: SettingSource }
+
+/** The values of all settings, and their sources. */
+export interface SettingsReading {
+  readonly settings: Settings
+  readonly sources: SettingSourceMap
+}
+
+interface Given extends SettingSource {
   readonly read: (text: string) => unknown
 }
 
@@ -86,7 +101,7 @@ interface Given {
 function fromStandard(name: SettingName, environment: NodeJS.ProcessEnv): Given | undefined {
   for (const [origin, read] of Object.entries(declared(name).standard ?? {})) {
     const text = environment[origin] ?? ''
-    if (text !== '') return { text, origin, read }
+    if (text !== '') return { from: 'environment', text, origin, read }
   }
   return undefined
 }
@@ -112,28 +127,48 @@ export function readSettings(
   environment: NodeJS.ProcessEnv,
   defaults: Defaults = () => ({}),
 ): Settings {
+  return readWithSources(flags, environment, defaults).settings
+}
+
+/** The same, with the source of each value. */
+export function readWithSources(
+  flags: ReadonlyMap<string, string>,
+  environment: NodeJS.ProcessEnv,
+  defaults: Defaults = () => ({}),
+): SettingsReading {
   const path = flags.get('config') ?? environment['ADIT_CONFIG']
   const origins = [
-    { values: flags, label: flagOf },
-    { values: fromEnvironment(environment), label: variableOf },
+    { from: 'flag', values: flags, label: flagOf },
+    { from: 'environment', values: fromEnvironment(environment), label: variableOf },
     {
+      from: 'file',
       values: path === undefined ? new Map<string, string>() : fromFile(path),
       label: (name: string) => `"${name}" in ${path ?? ''}`,
     },
-  ]
-  const settle = (name: SettingName, others: ReturnType<Defaults> = {}): unknown => {
+  ] as const
+  const find = (name: SettingName, others: ReturnType<Defaults> = {}): Given | undefined => {
     const { read, fallback } = declared(name)
     const own = origins.find(({ values }) => values.has(name))
     const text = own?.values.get(name)
-    const given =
-      own && text !== undefined ? { text, origin: own.label(name), read } : fromStandard(name, environment)
+    if (own && text !== undefined) return { from: own.from, text, origin: own.label(name), read }
     const usual = others[name] ?? fallback
-    const settledBy = given ?? (usual === undefined ? undefined : { text: usual, origin: name, read })
-    return settledBy && valueOf(settledBy)
+    return (
+      fromStandard(name, environment) ??
+      (usual === undefined ? undefined : { from: 'default', text: usual, origin: name, read })
+    )
   }
-  const first = Object.fromEntries(FIRST.map(name => [name, settle(name)])) as Parameters<Defaults>[0]
+  const settle = (given: Given | undefined): unknown => given && valueOf(given)
+  const first = Object.fromEntries(FIRST.map(name => [name, settle(find(name))])) as Parameters<Defaults>[0]
   const others = defaults(first, name => origins.some(({ values }) => values.has(name)))
-  return Object.fromEntries(names.map(name => [name, settle(name, others)])) as Settings
+  const found = names.map(name => [name, find(name, others)] as const)
+  return {
+    settings: Object.fromEntries(found.map(([name, given]) => [name, settle(given)])) as Settings,
+    sources: Object.fromEntries(
+      found.flatMap(([name, given]) =>
+        given ? [[name, { from: given.from, origin: given.origin, text: given.text }]] : [],
+      ),
+    ),
+  }
 }
 
 const FIRST = ['domain', 'public_addresses'] as const

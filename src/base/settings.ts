@@ -44,6 +44,8 @@ export interface Setting<Value> {
   readonly fallback?: string
   /** Throws with the words that follow "must be". */
   readonly read: (text: string) => Value
+  /** Its text may contain a secret, and is not shown. */
+  readonly secret?: true
   /** A reload applies a new value; all others need a restart. */
   readonly reload?: true
   /** The gateway uses it: it is one of `GatewaySettings`, which worker processes receive too. */
@@ -71,6 +73,7 @@ export const settings = {
     doc: 'PostgreSQL database; by default an SQLite file in the data folder.',
     example: 'postgres://...',
     read: text,
+    secret: true,
   }),
   api_addr: setting({
     doc: 'Address of the management API.',

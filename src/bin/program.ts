@@ -17,10 +17,12 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
   const { clusterCommand } = await import('#cli/cluster/command.ts')
   const { statusCommand } = await import('#cli/status/command.ts')
   const { reloadCommand } = await import('#cli/reload.ts')
+  const { settingsCommand } = await import('#cli/settings.ts')
   for (const command of [
     apiCommand(),
     requestsCommand(),
     statusCommand(),
+    settingsCommand(),
     reloadCommand(),
     usageCommand(),
     clusterCommand(),

@@ -12,11 +12,14 @@ import {
 import type { Filter } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { readSchema } from '#contract/shape-schema.ts'
+import { effectiveSettings } from '#contract/effective-settings.ts'
 import { usage } from '#contract/usage.ts'
 import { serverStatus } from '#contract/status.ts'
 
 /** A resource that exists once, or an action of the whole server. */
 export interface Singleton {
+  /** Only admins may call it; a POST is always for admins. */
+  readonly adminOnly?: true
   /** Default GET. A POST is for admins, and has no body. */
   readonly method?: 'GET' | 'POST'
   readonly path: string
@@ -54,6 +57,12 @@ export const singletons = {
     path: '/status',
     summary: 'The state of the server, and what needs attention.',
     output: serverStatus,
+  },
+  settings: {
+    path: '/settings',
+    summary: 'The settings of the server, and where each value comes from. For admins.',
+    adminOnly: true,
+    output: effectiveSettings,
   },
   reload: {
     method: 'POST',

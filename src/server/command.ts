@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { recordRunning } from '#base/running-server.ts'
-import { flagOf, fullDocOf, readSettings, variableOf } from '#base/read-settings.ts'
+import { flagOf, fullDocOf, readWithSources, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
 import { findStarter, type Starter } from '#server/succession.ts'
 
@@ -46,8 +46,8 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
   const flags = new Map(Object.entries(options).map(([name, value]) => [snake(name), value]))
   // Loaded only now: other commands start in half the time without the server's code.
   const { publicDefaults } = await import('#base/public-defaults.ts')
-  const readAgain = () => readSettings(flags, process.env, publicDefaults)
-  const settled = readAgain()
+  const readAgain = () => readWithSources(flags, process.env, publicDefaults)
+  const { settings: settled, sources } = readAgain()
   const [{ serve }, { live }, { welcome }, { hostHere }, { LastResort }, { createLog }, { inBackground }] =
     await Promise.all([
       import('#server/serve.ts'),
@@ -60,7 +60,12 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
     ])
   const log = createLog(settled.log_level)
   using lastResort = new LastResort(log)
-  const running = await serve(settled, log, { uncaughts: lastResort, succession: starter, readAgain })
+  const running = await serve(settled, log, {
+    uncaughts: lastResort,
+    succession: starter,
+    sources,
+    readAgain,
+  })
   const { bound, url } = running
   const record = recordRunning(settled.data_dir, {
     ...(url !== undefined && { api_url: url }),

@@ -10,6 +10,7 @@ import type { Log } from '#base/log.ts'
 import { dashboardHost } from '#base/own-names.ts'
 import type { AddressSetting } from '#base/setting-values.ts'
 import type { SettingChanges } from '#base/changed-settings.ts'
+import type { SettingSourceMap } from '#base/read-settings.ts'
 import type { Settings } from '#base/settings.ts'
 import { TrustedProxies } from '#base/trusted-proxies.ts'
 import type { GatewayHandle } from '#cluster/gateway-handle.ts'
@@ -27,6 +28,7 @@ import type { InstallationAccount } from '#server/first-start.ts'
 import { dashboardOpenId } from '#server/dashboard-openid.ts'
 import { nodeAddresses, type NodesOptions, withNodes } from '#server/nodes.ts'
 import { Maintenance } from '#server/maintenance.ts'
+import { effectiveSettings } from '#server/effective-settings.ts'
 import type { ServerMetrics } from '#server/metrics.ts'
 import type { UsageRecorder } from '#server/usage/usage-recorder.ts'
 import type { Bound } from '#server/status/listeners.ts'
@@ -35,6 +37,7 @@ import type { UserSessions } from '#server/user-sessions.ts'
 
 export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'now'> {
   readonly settings: Settings
+  readonly sources: SettingSourceMap
   readonly log: Log
   readonly account: InstallationAccount
   /** The CA; undefined: no certificates are issued. */
@@ -80,6 +83,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     log,
     rateLimit: () => settings.rate_limit,
     reload: options.reload,
+    settings: () => effectiveSettings(settings, options.sources),
     publicUrl: settings.api_url,
     dashboardUrl: settings.api_https
       ? httpsUrl(dashboardHost(settings.domain), settings, gateway.bound.https)

@@ -24,6 +24,7 @@ import { openParts } from '#server/gateway-parts.ts'
 
 import { ServerMetrics } from '#server/metrics.ts'
 import { Readiness } from '#server/readiness.ts'
+import type { SettingsReading, SettingSourceMap } from '#base/read-settings.ts'
 import { reloading } from '#server/reload.ts'
 import { Sharing } from '#server/sharing.ts'
 import { UsageRecorder } from '#server/usage/usage-recorder.ts'
@@ -100,8 +101,10 @@ const NONE: Uncaughts = { uncaught: { count: 0, last: undefined }, note: () => u
 
 /** How the process that starts the platform came about. */
 export interface Beginning {
+  /** Where the settings come from. */
+  readonly sources?: SettingSourceMap
   /** Reads the settings again; by default they never change. */
-  readonly readAgain?: () => Settings
+  readonly readAgain?: () => SettingsReading
   readonly uncaughts?: Uncaughts
   /** Set if the process replaces a running one. */
   readonly succession?: Succession | undefined
@@ -111,10 +114,11 @@ export interface Beginning {
 export async function serve(
   given: Settings,
   log = createLog(given.log_level),
-  { uncaughts = NONE, succession, readAgain = () => given }: Beginning = {},
+  { uncaughts = NONE, succession, sources: givenSources = {}, readAgain }: Beginning = {},
 ): Promise<Running> {
   // A reload changes this copy.
   const settings = { ...given }
+  const sources = { ...givenSources }
   // Closed in reverse order, by `close` or when a step of the start fails.
   await using opened = new AsyncDisposableStack()
   prepareDataFolder(settings.data_dir)
@@ -155,10 +159,12 @@ export async function serve(
   const gateway = opened.adopt(await startGateways(parts), it => it.drain(0))
   if (cluster) metrics.followCluster(cluster, () => gateway.clientConnections() ?? 0)
   const ready = readinessOf(settings, { store, metrics, uncaughts, cluster })
-  const reload = reloading({ settings, read: readAgain, gateway, log })
+  const read = readAgain ?? (() => ({ settings: given, sources: givenSources }))
+  const reload = reloading({ settings, sources, read, gateway, log })
   const serving = { account, authority, source, gateway, events, userSessions, metrics, ready, cluster }
   const version = metadata.version
-  const control = await openControlPlane({ ...common, ...serving, reload, usage, apiSocket, version })
+  const about = { sources, version }
+  const control = await openControlPlane({ ...common, ...serving, ...about, reload, usage, apiSocket })
   const exit = exitOf({ cluster, gateway, control })
   opened.defer(() => exit.run())
   await Promise.all([events.start(), ...(succession ? [] : [control.startMaintenance()])])

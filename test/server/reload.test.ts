@@ -18,7 +18,12 @@ suite('a reload', () => {
 
   before(async () => {
     write('region: eu')
-    server = await spawnServer(folder.path, { ADIT_CONFIG: path, ADIT_WORKERS: '2' })
+    server = await spawnServer(folder.path, {
+      ADIT_CONFIG: path,
+      ADIT_WORKERS: '2',
+      ADIT_TRACES_HEADERS: 'x-key=kept-from-view',
+      ADIT_OAUTH_GOOGLE: 'client:kept-from-view',
+    })
   })
   after(async () => {
     await server.end('SIGTERM')
@@ -77,6 +82,32 @@ suite('a reload', () => {
     const environment = { ADIT_API_URL: server.api.url, ADIT_API_KEY: server.api.token }
     const { code, stdout } = await runAdit(['reload'], environment)
     assert.deepEqual([code, stdout], [0, 'changed: credential_tunnels\nneeds a restart: region\n'])
+  })
+
+  test('shows the settings in use with their source, without secrets and for admins', async () => {
+    const { status, body } = await server.api.get('/settings')
+    assert.equal(status, 200)
+    const of = (name: string) => body.settings.find((each: { name: string }) => each.name === name)
+    const shown = (name: string): unknown[] => [of(name).value, of(name).source, of(name).origin]
+    assert.deepEqual(shown('credential_tunnels'), ['9', 'file', `"credential_tunnels" in ${path}`])
+    assert.deepEqual(shown('workers'), ['2', 'environment', 'ADIT_WORKERS'])
+    // A new value that needs a restart is not in use.
+    assert.deepEqual(shown('region'), ['eu', 'file', `"region" in ${path}`])
+    assert.deepEqual(shown('capture_masking'), ['on', 'default', null])
+    assert.deepEqual(shown('api_url'), [null, null, null])
+    assert.deepEqual(shown('traces_headers'), ['[masked]', 'environment', 'ADIT_TRACES_HEADERS'])
+    assert.deepEqual(shown('oauth_google'), ['[masked]', 'environment', 'ADIT_OAUTH_GOOGLE'])
+    assert.doesNotMatch(JSON.stringify(body), /kept-from-view/)
+    const { token } = await newMember(server.api)
+    assert.equal((await server.api.get('/settings', { token })).status, 403)
+    const environment = { ADIT_API_URL: server.api.url, ADIT_API_KEY: server.api.token }
+    const { stdout } = await runAdit(['settings'], environment)
+    assert.match(stdout, /^workers: 2 {2}\(ADIT_WORKERS\)$/m)
+    assert.doesNotMatch(stdout, /capture_masking|kept-from-view/)
+    assert.match(
+      (await runAdit(['settings', '--all'], environment)).stdout,
+      /^capture_masking: on {2}\(default\)$/m,
+    )
   })
 
   test('is for admins', async () => {

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createLog } from '#base/log.ts'
-import { readSettings } from '#base/read-settings.ts'
+import { readWithSources } from '#base/read-settings.ts'
 import { serve, type Running } from '#server/serve.ts'
 import { checkAnswer } from './answers.ts'
 import { lookAround, lookThrough, overhear, whatItTold } from './leaks.ts'
@@ -102,7 +102,8 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     ...settings,
   }
   const told = new Told('the log of a server')
-  const running = await serve(readSettings(new Map(Object.entries(flags)), {}), createLog('debug', told))
+  const { settings: settled, sources } = readWithSources(new Map(Object.entries(flags)), {})
+  const running = await serve(settled, createLog('debug', told), { sources })
   if (running.url === undefined || !running.first) throw new Error('the server did not start afresh')
   const api = new Caller(running.url, running.first.apiKey.reveal())
   return {

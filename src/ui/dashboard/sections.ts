@@ -83,6 +83,7 @@ const arranged: readonly Section[] = [
     pages: [
       { title: 'Status', path: ['status'] },
       { title: 'Usage', path: ['usage'] },
+      { title: 'Settings', path: ['settings'], isAdminOnly: true },
     ],
   },
 ]

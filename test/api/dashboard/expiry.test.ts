@@ -37,6 +37,7 @@ suite('the time of a dashboard session', () => {
       now: () => now,
       log: createLog('silent'),
       rateLimit: () => 0,
+      settings: () => ({ settings: [] }),
       reload: async () => ({ changed: [], restart: [] }),
       publicUrl: undefined,
       ready: async () => [],

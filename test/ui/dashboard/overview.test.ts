@@ -97,4 +97,20 @@ suite('the overview', () => {
     assert.equal(await dashboard.hasSidewaysScroll(), false)
     assert.deepEqual(await dashboard.findings(), [])
   })
+
+  test('leads to the settings of the server and their source', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/settings', 'Settings')
+    const row = (name: string) =>
+      page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) })
+    await row('rate_limit').getByText('--rate-limit').waitFor()
+    assert.equal(await row('capture_masking').count(), 0)
+    await page.getByLabel('Also defaults').check()
+    await row('capture_masking').getByText('default', { exact: true }).waitFor()
+    await page.getByLabel('Filter').fill('masked')
+    await row('rate_limit').waitFor({ state: 'detached' })
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
 })

@@ -21,6 +21,7 @@ const EndpointPage = lazy(
 const ProtectPage = lazy(async () => (await import('#ui/dashboard/access/protect-page.tsx')).ProtectPage)
 const PeoplePage = lazy(async () => (await import('#ui/dashboard/access/people-page.tsx')).PeoplePage)
 const UsagePage = lazy(async () => (await import('#ui/dashboard/server/usage-page.tsx')).UsagePage)
+const SettingsPage = lazy(async () => (await import('#ui/dashboard/server/settings-page.tsx')).SettingsPage)
 const StatusPage = lazy(async () => (await import('#ui/dashboard/server/status-page.tsx')).StatusPage)
 const DeliveriesPage = lazy(
   async () => (await import('#ui/dashboard/events/deliveries-page.tsx')).DeliveriesPage,
@@ -34,6 +35,7 @@ const single: Readonly<Record<string, ComponentType>> = {
   explain: ExplainPage,
   people: PeoplePage,
   protect: ProtectPage,
+  settings: SettingsPage,
   status: StatusPage,
   usage: UsagePage,
 }
