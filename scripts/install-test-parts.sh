@@ -8,6 +8,7 @@ need() { # package, then the file or pattern that proves its presence
 }
 
 need postgresql '/usr/lib/postgresql/*/bin/initdb'
+need pgbouncer '/usr/sbin/pgbouncer'
 need openssh-server '/usr/sbin/sshd'
 need openssh-client '/usr/bin/ssh'
 need dropbear-bin '/usr/bin/dbclient'

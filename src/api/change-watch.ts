@@ -17,6 +17,8 @@ export class ChangeWatch {
   readonly #store: Store
   readonly #caches: RowCache[] = []
   #revision = -1
+  /** Requests that come at once share the work. */
+  #applying: { readonly revision: number; readonly done: Promise<void> } | undefined
 
   constructor(store: Store) {
     this.#store = store
@@ -30,7 +32,20 @@ export class ChangeWatch {
   async catchUp(): Promise<void> {
     const known = this.#revision
     const revision = await this.#store.revision()
-    if (revision === known) return
+    // Another request may have applied it in the meantime.
+    if (revision === known || (revision > known && revision <= this.#revision)) return
+    if (this.#applying === undefined || this.#applying.revision < revision) {
+      const applying = { revision, done: this.#apply(known, revision) }
+      this.#applying = applying
+      const end = (): void => {
+        if (this.#applying === applying) this.#applying = undefined
+      }
+      applying.done.then(end, end)
+    }
+    await this.#applying.done
+  }
+
+  async #apply(known: number, revision: number): Promise<void> {
     const changes = await this.#store.changes(known, MAX_CHANGES)
     const complete = changes[0]?.revision === known + 1 && changes.length >= revision - known
     const kinds = complete ? new Set(changes.map(change => change.kind)) : [undefined]

@@ -17,7 +17,7 @@ const PAGE_HEADERS = {
 
 /** Something that is impaired while the server works. */
 export interface Degraded {
-  readonly code: 'storage_full' | 'uncaught_error'
+  readonly code: 'storage_full' | 'storage_read_only' | 'uncaught_error'
   readonly message: string
 }
 

@@ -7,6 +7,7 @@ const storeProblems: Readonly<Record<StoreErrorCode, () => Problem>> = {
   full: () => new Problem('storage_full', {}),
   unavailable: () => new Problem('storage_unavailable', { retryAfter: RETRY_SECONDS }),
   uncertain: () => new Problem('storage_uncertain', { retryAfter: RETRY_SECONDS }),
+  read_only: () => new Problem('storage_read_only', { retryAfter: RETRY_SECONDS }),
   locked: () => new Problem('storage_unavailable', { retryAfter: RETRY_SECONDS }),
   newer_schema: () => new Problem('internal', {}),
   unusable: () => new Problem('internal', {}),

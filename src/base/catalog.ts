@@ -249,6 +249,11 @@ export const catalog = {
     number: 1501,
     text: 'The database cannot be reached: nothing was changed. Try again in {retryAfter} s.',
   },
+  storage_read_only: {
+    status: 503,
+    number: 1501,
+    text: 'The database is read-only at the moment: nothing was changed. Reading still works. Try again in {retryAfter} s.',
+  },
   storage_uncertain: {
     status: 503,
     number: 1501,

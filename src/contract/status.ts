@@ -82,7 +82,10 @@ export const serverStatus = object({
   uptime_seconds: count,
   domain: line(),
   region: line(),
-  database: object({ kind: oneOf('sqlite', 'postgresql'), state: oneOf('ok', 'full', 'unavailable') }),
+  database: object({
+    kind: oneOf('sqlite', 'postgresql'),
+    state: oneOf('ok', 'full', 'read_only', 'unavailable'),
+  }),
   listeners: listOf(listener),
   workers: also(listOf(worker), { description: 'The gateway processes; empty for members.' }),
   online: also(object({ agents: count, tunnels: count, endpoints: count }), {

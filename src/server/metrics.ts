@@ -2,6 +2,7 @@ import type { Answered } from '#api/http-server.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { type Counter, Registry } from '#base/metrics.ts'
 import { declareClusterMetrics, type MeasuredCluster } from '#server/cluster-metrics.ts'
+import { isWriteRefusal, type WriteRefusal } from '#server/readiness.ts'
 import type { StoreErrorCode } from '#store/store-error.ts'
 import type { StoreObserver } from '#store/measured-engine.ts'
 import { EndpointMetrics } from '#telemetry/usage/endpoint-metrics.ts'
@@ -17,6 +18,7 @@ const STORE_ERRORS = [
   'locked',
   'unavailable',
   'uncertain',
+  'read_only',
   'full',
   'unusable',
 ] as const satisfies readonly StoreErrorCode[]
@@ -26,7 +28,7 @@ export class ServerMetrics {
   readonly #registry = new Registry()
   readonly answered: Answered = this.#countCalls()
   readonly store: StoreObserver = this.#countStore()
-  #full: () => void = () => undefined
+  #writeRefused: (refusal: WriteRefusal) => void = () => undefined
 
   /** `uncaught` counts uncaught errors of all processes. */
   constructor(uncaught: () => number = () => 0) {
@@ -35,9 +37,9 @@ export class ServerMetrics {
       .from(uncaught)
   }
 
-  /** Calls back whenever a write fails because the disk is full. */
-  onFull(listener: () => void): void {
-    this.#full = listener
+  /** Calls back whenever the database rejects a write. */
+  onWriteRefused(listener: (refusal: WriteRefusal) => void): void {
+    this.#writeRefused = listener
   }
 
   /** Exports the latest applied change. */
@@ -102,7 +104,7 @@ export class ServerMetrics {
       took: (work, seconds) => durations[work].observe(seconds),
       failed: code => {
         errors.with(code).add()
-        if (code === 'full') this.#full()
+        if (isWriteRefusal(code)) this.#writeRefused(code)
       },
     }
   }

@@ -242,7 +242,7 @@ function readinessOf(
     uncaught: () => uncaughts.uncaught,
     isDraining: () => cluster?.membership.isDraining ?? false,
   })
-  metrics.onFull(() => readiness.storeFull())
+  metrics.onWriteRefused(refusal => readiness.writeRefused(refusal))
   return () => readiness.check()
 }
 

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { CHANGES_CHANNEL } from '#store/dialect.ts'
 import { query, type Steps } from '#store/engine.ts'
 import type {
@@ -13,7 +13,8 @@ import type {
   Wake,
 } from '#base/node-store.ts'
 import { dropDeadRows, lockOnline, ONLINE_CHANNEL, writeOnline } from '#store/online-writes.ts'
-import { connection, openEngine, type PostgresEngine, working } from '#store/postgres.ts'
+import { PostgresHosts } from '#store/postgres-hosts.ts'
+import { openEngine, type PostgresEngine, working } from '#store/postgres.ts'
 
 /** How long a node may be silent before the others take over its addresses. */
 const LEASE = "interval '10 seconds'"
@@ -24,7 +25,10 @@ const KEPT_CHANGES = 20_000
 const PAGE = 1000
 const RETRY_MS = 2000
 /** A database that hangs must be noticed long before the lease ends. */
-const IMPATIENT = { max: 4, connectionTimeoutMillis: 3000, statement_timeout: 3000, query_timeout: 4000 }
+const IMPATIENT = {
+  pool: { ...working.pool, max: 4, connectionTimeoutMillis: 3000, query_timeout: 4000 },
+  session: { ...working.session, statement_timeout: 3000 },
+}
 
 const JOIN = `INSERT INTO node (id, epoch, info, clients, draining, lease_until)
   VALUES ($1, nextval('node_epoch'), $2, $3, false, clock_timestamp() + ${LEASE})
@@ -51,18 +55,19 @@ interface ChangeRow {
 
 /** The cluster tables of a PostgreSQL database whose schema is up to date. */
 export function openNodeStore(url: string): NodeStore {
-  return new PostgresCluster(url, openEngine(url, { ...working, ...IMPATIENT }))
+  const hosts = new PostgresHosts(url)
+  return new PostgresCluster(hosts, openEngine(hosts, IMPATIENT))
 }
 
 class PostgresCluster implements NodeStore {
-  readonly #url: string
+  readonly #hosts: PostgresHosts
   readonly #engine: PostgresEngine
   #listener: pg.Client | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(url: string, engine: PostgresEngine) {
-    this.#url = url
+  constructor(hosts: PostgresHosts, engine: PostgresEngine) {
+    this.#hosts = hosts
     this.#engine = engine
   }
 
@@ -129,7 +134,7 @@ class PostgresCluster implements NodeStore {
   }
 
   async #listen(wake: Wake): Promise<void> {
-    const client = new pg.Client({ ...connection, connectionString: this.#url })
+    const client = this.#hosts.client()
     this.#listener = client
     client.on('error', () => undefined)
     client.on('end', () => this.#listenAgain(wake))

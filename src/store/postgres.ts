@@ -4,60 +4,56 @@ import type { AsyncSteps, Columns, CopyEngine, Step, Steps } from '#store/engine
 import { measured, type StoreObserver } from '#store/measured-engine.ts'
 import { checkInstallation, migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
-import { StoreError } from '#store/store-error.ts'
+import { PostgresHosts, type SessionParameters } from '#store/postgres-hosts.ts'
+import { refuseTransactionPooling } from '#store/postgres-pooling.ts'
+import { StoreError, type StoreErrorCode } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 
-const INT8_OID = 20
-
-export const connection = {
-  application_name: 'adit',
-  connectionTimeoutMillis: 5_000,
-  keepAlive: true,
-  // Counters stay far below 2^53, so they need not be strings.
-  types: {
-    getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-      oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format),
-  },
-} satisfies pg.PoolConfig
-
 export const working = {
-  max: 10,
-  // Every statement uses an index. A plan is kept for the life of a connection, so one made while a table was small
-  // must not scan it when it is large.
-  onConnect: client => client.query('SET enable_seqscan = off; SET jit = off'),
-  idleTimeoutMillis: 30_000,
-  statement_timeout: 10_000,
-  // For a server that no longer responds, and so cannot apply its own timeout.
-  query_timeout: 15_000,
-  // A process that hangs inside a transaction must not hold the lock that all writers need.
-  idle_in_transaction_session_timeout: 10_000,
-} satisfies pg.PoolConfig
+  pool: {
+    max: 10,
+    idleTimeoutMillis: 30_000,
+    // For a server that no longer responds, and so cannot apply its own timeout.
+    query_timeout: 15_000,
+  },
+  session: {
+    // Every statement uses an index. A plan is kept for the life of a connection, so one made while a table was small
+    // must not scan it when it is large.
+    enable_seqscan: 'off',
+    jit: 'off',
+    statement_timeout: 10_000,
+    // A process that hangs inside a transaction must not hold the lock that all writers need.
+    idle_in_transaction_session_timeout: 10_000,
+  },
+} satisfies EngineConfig
 
 /** A migration may take long, but not wait long for another process's migration. */
-const migrating = { max: 1, lock_timeout: 60_000 } satisfies pg.PoolConfig
+const migrating = { pool: { max: 1 }, session: { lock_timeout: 60_000 } } satisfies EngineConfig
+
+interface EngineConfig {
+  readonly pool: pg.PoolConfig
+  readonly session: SessionParameters
+}
 
 /** Opens the database behind a `postgresql:` URL and brings its schema up to date. */
 export async function openPostgres(url: string, observer?: StoreObserver): Promise<Store> {
-  const migrator = openEngine(url, migrating)
+  const hosts = new PostgresHosts(url)
+  await refuseTransactionPooling(hosts).catch(rethrow)
+  const migrator = openEngine(hosts, migrating)
   try {
     await migrator.run(migrate(postgres))
   } finally {
     await migrator.close()
   }
-  return new SqlStore(measured(openEngine(url, working), observer))
+  return new SqlStore(measured(openEngine(hosts, working), observer))
 }
 
-export function openEngine(url: string, config: pg.PoolConfig): PostgresEngine {
-  try {
-    return new PostgresEngine(new pg.Pool({ ...connection, ...config, connectionString: url }))
-  } catch (error) {
-    throw new StoreError('unusable', 'The database URL cannot be read.', { cause: error })
-  }
-}
+export const openEngine = (hosts: PostgresHosts, { pool, session }: EngineConfig): PostgresEngine =>
+  new PostgresEngine(hosts, hosts.pool(pool, session))
 
 /** Opens the database for a copy: with one connection, and only while no other Adit process uses it. */
 export async function openPostgresForCopy(url: string, use: 'source' | 'target'): Promise<CopyEngine> {
-  const engine = openEngine(url, migrating)
+  const engine = openEngine(new PostgresHosts(url), migrating)
   try {
     await engine.run(use === 'source' ? checkInstallation(postgres) : migrate(postgres))
     const others = await engine.read({ text: OTHERS, values: [] })
@@ -76,10 +72,12 @@ const OTHERS = `SELECT pid FROM pg_stat_activity
 export class PostgresEngine implements CopyEngine {
   readonly dialect = postgres
   readonly alone = false
+  readonly #hosts: PostgresHosts
   readonly #pool: pg.Pool
   readonly #names = new Map<string, string>()
 
-  constructor(pool: pg.Pool) {
+  constructor(hosts: PostgresHosts, pool: pg.Pool) {
+    this.#hosts = hosts
     // A lost connection is replaced on demand; its current user gets the error of the query. Without listeners both
     // events would crash the process.
     const ignore = () => undefined
@@ -95,8 +93,15 @@ export class PostgresEngine implements CopyEngine {
 
   async read({ text, values }: Step): Promise<readonly Columns[]> {
     const config = { name: this.#nameOf(text), text, values: [...values], rowMode: 'array' as const }
-    const { rows } = await this.#pool.query<unknown[]>(config).catch(rethrow)
-    return rows
+    const client = await this.#connect()
+    try {
+      const { rows } = await client.query<unknown[]>(config)
+      client.release()
+      return rows
+    } catch (error) {
+      client.release(true)
+      return rethrow(error)
+    }
   }
 
   run<Result>(steps: Steps<Result>): Promise<Result> {
@@ -108,7 +113,7 @@ export class PostgresEngine implements CopyEngine {
   }
 
   async #run<Result>(steps: Steps<Result> | AsyncSteps<Result>): Promise<Result> {
-    const client = await this.#pool.connect().catch(rethrow)
+    const client = await this.#connect()
     try {
       let step = await steps.next()
       while (!step.done) step = await steps.next(await this.#rows(client, step.value))
@@ -122,6 +127,18 @@ export class PostgresEngine implements CopyEngine {
 
   async close(): Promise<void> {
     await this.#pool.end().catch(rethrow)
+  }
+
+  /** After a failed attempt the next one goes to another server, if there is one. */
+  async #connect(): Promise<pg.PoolClient> {
+    for (let left = this.#hosts.count - 1; ; left -= 1) {
+      const { url } = this.#hosts
+      try {
+        return await this.#pool.connect()
+      } catch (error) {
+        if (left <= 0 || url === this.#hosts.url) return rethrow(error)
+      }
+    }
   }
 
   async #rows(client: pg.PoolClient, { text, values }: Step): Promise<readonly unknown[]> {
@@ -144,9 +161,12 @@ export class PostgresEngine implements CopyEngine {
   }
 }
 
+/** What a new connection may not meet: to a lost server, or to a primary that has become a standby. */
+const OF_CONNECTION: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'uncertain', 'read_only'])
+
 /** Ends the failed transaction, or the connection if it may still be busy or is broken. */
 async function giveBack(client: pg.PoolClient, error: unknown): Promise<void> {
-  if (error instanceof StoreError && (error.code === 'unavailable' || error.code === 'uncertain')) {
+  if (error instanceof StoreError && OF_CONNECTION.has(error.code)) {
     client.release(true)
     return
   }
@@ -171,9 +191,11 @@ function rethrow(error: unknown): never {
 
 /** Server errors have a five-character SQLSTATE; all others are about the connection. */
 export function toStoreError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
   const because = { cause: error }
   const code = error instanceof pg.DatabaseError ? (error.code ?? '') : ''
   if (code === '53100') return new StoreError('full', 'The disk of the database server is full.', because)
+  if (code === '25006') return new StoreError('read_only', 'The database is read-only.', because)
   if (code === '55P03') return new StoreError('locked', 'Another process holds a lock for too long.', because)
   if (code === '' || isPassing(code)) {
     return new StoreError('unavailable', 'The database server does not respond.', because)
@@ -181,8 +203,5 @@ export function toStoreError(error: unknown): StoreError {
   return new StoreError('unusable', `The database server refused the work (SQLSTATE ${code}).`, because)
 }
 
-/**
- * Connection failures (08), read-only during a failover (25006), conflicts (40), insufficient resources (53), and
- * operator intervention or timeouts (57).
- */
-const isPassing = (code: string): boolean => /^(08|40|53|57)/.test(code) || code === '25006'
+/** Connection failures (08), conflicts (40), insufficient resources (53), and operator intervention or timeouts (57). */
+const isPassing = (code: string): boolean => /^(08|40|53|57)/.test(code)

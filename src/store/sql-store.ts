@@ -3,6 +3,7 @@ import { commitGroup, idList, lockCounter } from '#store/apply.ts'
 import { query, type Columns, type Engine, type Steps, type SqlValue } from '#store/engine.ts'
 import { GroupCommit } from '#store/group-commit.ts'
 import { pageOfRows, statements, type Statements } from '#store/statements.ts'
+import { SharedRead } from '#store/shared-read.ts'
 import { StoreError } from '#store/store-error.ts'
 import { SqlUsage } from '#store/sql-usage.ts'
 import type { UsageStore } from '#store/usage.ts'
@@ -38,6 +39,8 @@ export class SqlStore implements Store {
   readonly #group: GroupCommit
   /** The cached `revision` while no other process can change it; read again after a failed commit. */
   #revision: number | undefined
+  /** Every API request needs it: those that come at once share a query. */
+  readonly #sharedRevision = new SharedRead(() => this.#readRevision())
   #closing: Promise<void> | undefined
   readonly #listeners: (() => void)[] = []
 
@@ -85,7 +88,7 @@ export class SqlStore implements Store {
 
   async revision(): Promise<number> {
     if (this.#engine.alone) return (this.#revision ??= await this.#readRevision())
-    return this.#readRevision()
+    return this.#sharedRevision.result()
   }
 
   async #readRevision(): Promise<number> {

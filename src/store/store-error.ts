@@ -7,6 +7,8 @@ export type StoreErrorCode =
   | 'unavailable'
   /** The connection was lost during a commit: it may or may not have taken effect. */
   | 'uncertain'
+  /** The database accepts only reads at the moment, as during a failover. */
+  | 'read_only'
   /** No space is left for the database. */
   | 'full'
   /** A retry is useless: damaged, not a database, no access, or data that it cannot store. */

@@ -24,17 +24,23 @@ export interface TestPostgres {
   crash(): Promise<void>
   /** Starts it again on the same folder, recovering what was committed. */
   restart(): Promise<void>
+  /** Runs a statement of the administrator. */
+  administer(text: string): Promise<void>
+  /** Starts a standby; from now on every commit waits for it. */
+  startStandby(): Promise<TestPostgres>
+  /** Makes a standby the primary. */
+  promote(): Promise<void>
   /** Ends it and removes its folder. */
   stop(): Promise<void>
 }
 
-interface Account {
+export interface Account {
   readonly uid: number
   readonly gid: number
 }
 
 /** PostgreSQL refuses to run as root, so root lends it Debian's account. */
-function account(): Account | undefined {
+export function account(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
   const line = readFileSync('/etc/passwd', 'utf8').match(/^postgres:[^:]*:(\d+):(\d+):/m)
   if (line === null) throw new Error('There is no user "postgres": run scripts/install-test-parts.sh.')
@@ -54,18 +60,15 @@ const hasEnded = (server: ChildProcess | undefined): boolean =>
   server === undefined || server.exitCode !== null || server.signalCode !== null
 
 export async function startPostgres(): Promise<TestPostgres> {
+  const cluster = await newCluster()
+  return cluster.startAfter(() => cluster.initialise())
+}
+
+async function newCluster(): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'adit-pg-'))
   const user = account()
   if (user) chownSync(folder, user.uid, user.gid)
-  const cluster = new Cluster({ folder, user, bin: programs() })
-  try {
-    cluster.initialise()
-    await cluster.restart()
-  } catch (error) {
-    await cluster.stop()
-    throw error
-  }
-  return cluster
+  return new Cluster({ folder, user, bin: programs() })
 }
 
 class Cluster implements TestPostgres {
@@ -92,6 +95,17 @@ class Cluster implements TestPostgres {
     return this.#urlOf('postgres')
   }
 
+  async startAfter(prepare: () => void): Promise<this> {
+    try {
+      prepare()
+      await this.restart()
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+    return this
+  }
+
   /** Copies a cluster that the first test on this machine made: `initdb` takes longer than many tests. */
   initialise(): void {
     const template = join(root, 'node_modules/.cache', `postgres-${basename(dirname(this.#bin))}`)
@@ -115,8 +129,30 @@ class Cluster implements TestPostgres {
   async newDatabase(): Promise<string> {
     this.#databases += 1
     const name = `test_${this.#databases}`
-    await this.#query(`CREATE DATABASE ${name}`)
+    await this.administer(`CREATE DATABASE ${name}`)
     return this.#urlOf(name)
+  }
+
+  async startStandby(): Promise<TestPostgres> {
+    const standby = await newCluster()
+    await standby.startAfter(() => standby.#copyOf(this))
+    await this.administer(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
+    await this.administer('SELECT pg_reload_conf()')
+    return standby
+  }
+
+  promote(): Promise<void> {
+    return this.administer('SELECT pg_promote()')
+  }
+
+  #copyOf(primary: Cluster): void {
+    const options = ['--pgdata', this.#data, '--write-recovery-conf', '--checkpoint=fast', '--no-sync']
+    options.push('--host', primary.#folder, '--username=postgres')
+    execFileSync(join(this.#bin, 'pg_basebackup'), options, {
+      ...this.#user,
+      cwd: this.#folder,
+      stdio: 'pipe',
+    })
   }
 
   crash(): Promise<void> {
@@ -172,13 +208,13 @@ class Cluster implements TestPostgres {
   }
 
   #answers(): Promise<boolean> {
-    return this.#query('SELECT 1').then(
+    return this.administer('SELECT 1').then(
       () => true,
       () => false,
     )
   }
 
-  async #query(text: string): Promise<void> {
+  async administer(text: string): Promise<void> {
     const client = new pg.Client({ connectionString: this.url })
     // A server that ends in the middle of this is reported by the query.
     client.on('error', () => undefined)

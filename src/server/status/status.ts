@@ -85,6 +85,12 @@ function worst(problems: readonly StatusProblem[]): ServerStatus['status'] {
 
 const ofServer = { name: null, resource_id: null } as const
 
+const databaseStates: Readonly<Record<Degraded['code'], ServerStatus['database']['state'] | undefined>> = {
+  storage_full: 'full',
+  storage_read_only: 'read_only',
+  uncaught_error: undefined,
+}
+
 async function databaseStatus({ ready }: StatusOptions): Promise<{
   readonly state: ServerStatus['database']['state']
   readonly problems: readonly StatusProblem[]
@@ -92,11 +98,11 @@ async function databaseStatus({ ready }: StatusOptions): Promise<{
   try {
     const reasons = await ready()
     const problems = reasons.map(({ code, message }): StatusProblem =>
-      code === 'storage_full'
-        ? { ...ofServer, area: 'database', level: 'failing', message }
-        : { ...ofServer, area: 'background', level: 'attention', message },
+      code === 'uncaught_error'
+        ? { ...ofServer, area: 'background', level: 'attention', message }
+        : { ...ofServer, area: 'database', level: 'failing', message },
     )
-    return { state: reasons.some(({ code }) => code === 'storage_full') ? 'full' : 'ok', problems }
+    return { state: reasons.map(({ code }) => databaseStates[code]).find(Boolean) ?? 'ok', problems }
   } catch (error) {
     const message = error instanceof Error ? error.message : 'The database does not respond.'
     return { state: 'unavailable', problems: [{ ...ofServer, area: 'database', level: 'failing', message }] }
