@@ -169,6 +169,8 @@ suite('the systemd unit', () => {
     assert.deepEqual(unitValues('ExecReload'), ['/bin/kill -HUP $MAINPID'])
     assert.deepEqual(unitValues('RestartPreventExitStatus'), [String(new SettingError('').exitCode)])
     assert.deepEqual(unitValues('LogsDirectory'), ['adit'])
+    // The notification is sent by a child process of the server.
+    assert.deepEqual([unitValues('Type'), unitValues('NotifyAccess')], [['notify'], ['all']])
   })
 
   test('is understood by systemd, which finds little that is exposed', async context => {

@@ -4,8 +4,8 @@ import { isPublicName } from '#base/public-suffix.ts'
 import type { Defaults } from '#base/read-settings.ts'
 
 /**
- * Default addresses of listeners on a machine that is reachable from the internet under a public name. Elsewhere
- * nothing is opened unless configured. The API uses plain HTTP, so it stays on loopback.
+ * Defaults on a machine that is reachable from the internet under a public name: its listeners, and all processors.
+ * Elsewhere nothing is opened unless configured. The API uses plain HTTP, so it stays on loopback.
  */
 export function publicDefaults(
   { domain, public_addresses: given }: Parameters<Defaults>[0],
@@ -26,6 +26,8 @@ export function publicDefaults(
     agent_addr: `${any}:4443`,
     ssh_addr: `${any}:2222`,
     tcp_host: only6 ? '::' : any,
+    // A node of a cluster has one gateway process.
+    ...(!isGiven('peer_addr') && { workers: 'auto' }),
     ...(name !== undefined && !isArranged && { dns_addr: `${isIPv6(name) ? `[${name}]` : name}:53` }),
   }
 }

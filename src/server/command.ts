@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { recordRunning } from '#base/running-server.ts'
 import { flagOf, fullDocOf, readWithSources, variableOf } from '#base/read-settings.ts'
+import { notifyServiceManager } from '#base/service-manager.ts'
 import { settings, type Setting } from '#base/settings.ts'
 import { findStarter, type Starter } from '#server/succession.ts'
 
@@ -80,6 +81,7 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
     running.watchDomain({ report, signal: watching.signal }),
   )
   starter?.ready(running)
+  void notifyServiceManager('ready', log)
   process.exitCode = await lived.finally(() => record[Symbol.dispose]())
 }
 

@@ -1,6 +1,7 @@
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { canSharePorts } from '#base/listen-on.ts'
+import { notifyServiceManager } from '#base/service-manager.ts'
 import type { Running } from '#server/serve.ts'
 import { Successor, type End, type Starter } from '#server/succession.ts'
 
@@ -37,7 +38,10 @@ export async function live(options: LifetimeOptions): Promise<number> {
   clearInterval(alive)
   onEnd()
   const isReplaced = end === 'leave'
-  if (!isReplaced) restarts?.stop()
+  if (!isReplaced) {
+    restarts?.stop()
+    void notifyServiceManager('stopping', log)
+  }
   const late = setTimeout(() => process.exit(0), EXIT_MS)
   late.unref()
   await running.close({ successor: isReplaced })
@@ -130,7 +134,14 @@ class Restarts {
 function reloadOn(signal: NodeJS.Signals, running: Pick<Running, 'reload'>, log: Log): void {
   process.on(signal, () => {
     const failed = 'the settings were not reloaded'
-    void inBackground({ task: 'reload', log, failed }, () => running.reload())
+    void inBackground({ task: 'reload', log, failed }, async () => {
+      await notifyServiceManager('reloading', log)
+      try {
+        await running.reload()
+      } finally {
+        await notifyServiceManager('ready', log)
+      }
+    })
   })
 }
 

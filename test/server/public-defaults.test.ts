@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
 import { suite, test } from 'node:test'
 import { machineAddresses } from '#base/machine-addresses.ts'
 import { publicDefaults } from '#base/public-defaults.ts'
@@ -88,6 +89,14 @@ suite('listeners that nobody set', () => {
     // Programs beside the server, and tests, do not hang on the machine.
     assert.equal(readSettings(new Map([['domain', domain]]), {}).http_addr?.port, 8080)
   })
+})
+
+test('gateway processes are as many as processors on a public machine, unless it is a node of a cluster', () => {
+  const processors = Math.min(availableParallelism(), 64)
+  assert.equal(read({ domain }, ['5.5.5.5']).workers, processors)
+  assert.equal(read({ domain, workers: '3' }, ['5.5.5.5']).workers, 3)
+  assert.equal(read({ domain, peer_addr: '10.0.0.4:4500' }, ['5.5.5.5']).workers, 1)
+  assert.equal(read({ domain: 'adit.localhost' }, ['5.5.5.5']).workers, 1)
 })
 
 test('public names are those that somebody can have registered', () => {

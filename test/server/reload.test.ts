@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { Folder } from '../support/folder.ts'
 import { newMember } from '../support/members.ts'
+import { NotifySocket } from '../support/notify-socket.ts'
 import { type Process, runAdit, spawnServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
@@ -13,20 +14,25 @@ suite('a reload', () => {
   const folder = new Folder()
   const path = join(folder.path, 'server.yml')
   let server: Process
+  let manager: NotifySocket
 
   const write = (...lines: readonly string[]): void => writeFileSync(path, `${lines.join('\n')}\n`)
 
   before(async () => {
     write('region: eu')
+    manager = await NotifySocket.open()
     server = await spawnServer(folder.path, {
       ADIT_CONFIG: path,
       ADIT_WORKERS: '2',
       ADIT_TRACES_HEADERS: 'x-key=kept-from-view',
       ADIT_OAUTH_GOOGLE: 'client:kept-from-view',
+      NOTIFY_SOCKET: manager.path,
     })
   })
   after(async () => {
     await server.end('SIGTERM')
+    await until(() => manager.received.at(-1) === 'STOPPING=1')
+    await manager[Symbol.asyncDispose]()
     folder[Symbol.dispose]()
   })
 
@@ -58,10 +64,15 @@ suite('a reload', () => {
     await untilAll(false)
   })
 
-  test('is triggered by SIGHUP', async () => {
+  test('is triggered by SIGHUP, and the service manager is told', async () => {
+    await until(() => manager.received.length > 0)
     write('region: eu')
     server.child.kill('SIGHUP')
     await untilAll(true)
+    await until(() => manager.received.length === 3)
+    const [started, reloading, reloaded] = manager.received
+    assert.deepEqual([started, reloaded], ['READY=1', 'READY=1'])
+    assert.match(reloading ?? '', /^RELOADING=1 MONOTONIC_USEC=\d+$/)
     assert.deepEqual((await server.api.post('/reload')).body, { changed: [], restart: [] })
   })
 
