@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnServer } from '../support/server.ts'
 import { runH2spec, type Figure } from './h2spec.ts'
+import { runHttp2Clients } from './http2/clients.ts'
 import { runSchemathesis } from './schemathesis.ts'
 import { runWrappers } from './wrappers.ts'
 import { newFolder } from '../support/folder.ts'
@@ -19,7 +20,11 @@ const results: Figure[] = []
 const dataDir = newFolder()
 const server = await spawnServer(dataDir, { ADIT_LOG_LEVEL: 'error' })
 try {
-  for (const result of [await runH2spec(server, dataDir), runSchemathesis(server)]) {
+  for (const result of [
+    await runH2spec(server, dataDir),
+    await runHttp2Clients(server, dataDir),
+    runSchemathesis(server),
+  ]) {
     console.log(result.text)
     results.push(result)
   }

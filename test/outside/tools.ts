@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 const H2SPEC = 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible'
+const GRPC = 'google.golang.org/grpc/interop'
+const GRPC_VERSION = 'v1.76.0'
 const SCHEMATHESIS = 'schemathesis==4.32.5'
 
 /** Programs are installed here once; nothing of them is part of the project. */
@@ -38,6 +40,25 @@ export function h2spec(): string {
   // It is older than Go modules, so the versions of its dependencies are not recorded.
   run('go', ['install', H2SPEC], { GOBIN: join(cache, 'bin'), GOFLAGS: '-mod=mod' })
   return program
+}
+
+/** Builds a program of one file that uses the standard library alone, and returns its path. */
+export function goProgram(file: string): string {
+  require('go', ['golang-go'])
+  const program = join(cache, 'bin', basename(file, '.go'))
+  run('go', ['build', '-o', program, file])
+  return program
+}
+
+/** Builds the client and the server of gRPC's interoperability tests and returns their paths. */
+export function grpcInterop(): { readonly client: string; readonly server: string } {
+  const folder = join(cache, `grpc-interop-${GRPC_VERSION}`)
+  const programs = { client: join(folder, 'client'), server: join(folder, 'server') }
+  if (Object.values(programs).every(program => existsSync(program))) return programs
+  require('go', ['golang-go'])
+  const packages = ['client', 'server'].map(name => `${GRPC}/${name}@${GRPC_VERSION}`)
+  run('go', ['install', ...packages], { GOBIN: folder, GOFLAGS: '-mod=mod' })
+  return programs
 }
 
 /** Installs schemathesis and returns its path. */

@@ -68,8 +68,10 @@ export class Http2Call {
     const { link, exchange, authority } = this.#options
     const { head } = exchange
     const host = authority ?? head.upstreamHost ?? head.authority
+    // gRPC ends every request with a DATA frame, and its servers wait for one. A client that announced no length may
+    // make such a call.
     const stream = link.session.request(requestPairs(exchange, host), {
-      endStream,
+      endStream: endStream && head.framing.kind !== 'chunked',
       waitForTrailers,
     })
     this.#stream = stream

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { constants, createServer, type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
 import * as grpc from '@grpc/grpc-js'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
@@ -68,6 +70,18 @@ async function line(gateway: ReturnType<typeof gatewayWith>): Promise<Line> {
       error === null ? resolve(bound) : reject(error),
     ),
   )
+  const far = await lineTo(port, gateway)
+  return {
+    ...far,
+    async [Symbol.asyncDispose]() {
+      server.forceShutdown()
+      await far[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A gRPC client, and the gateway in front of a service. */
+async function lineTo(port: number, gateway: ReturnType<typeof gatewayWith>): Promise<Line> {
   const backend = http2Backend({ dial: () => SocketStream.to(port), tunnel })
   const host: Gateway = await gateway(backend)
   const credentials = grpc.credentials.createSsl(host.certificate)
@@ -80,7 +94,6 @@ async function line(gateway: ReturnType<typeof gatewayWith>): Promise<Line> {
     async [Symbol.asyncDispose]() {
       client.close()
       backend.close()
-      server.forceShutdown()
       await host[Symbol.asyncDispose]()
     },
   }
@@ -160,6 +173,24 @@ for (const server of serverNames)
       const status = once(call, 'status')
       call.end()
       assert.equal((await status)[0].code, grpc.status.OK)
+    })
+
+    test('a stream without a message ends after its head, as gRPC servers need it', async () => {
+      await using upstream = createServer()
+      const seen = Promise.withResolvers<number>()
+      upstream.on('stream', (stream: ServerHttp2Stream, _headers, flags) => {
+        seen.resolve(flags & constants.NGHTTP2_FLAG_END_STREAM)
+        stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '0' })
+        stream.resume().on('end', () => stream.end())
+      })
+      await once(upstream.listen(0, '127.0.0.1'), 'listening')
+      const { port } = upstream.address() as AddressInfo
+      await using far = await lineTo(port, gateway)
+      const call = far.client.makeBidiStreamRequest<Buffer, Buffer>('/test.Echo/both', same, same)
+      call.resume().on('error', () => undefined)
+      call.end()
+      assert.equal(await seen.promise, 0)
+      call.cancel()
     })
 
     test('two hundred calls at once', async () => {
