@@ -10,6 +10,7 @@ import { tokenIn } from '../support/dashboard.ts'
 import { made } from '../support/each-store.ts'
 import { knowSecret } from '../support/secrets.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { workerCounts } from '../support/workers.ts'
 
 const DOMAIN = 'adit.localhost'
 
@@ -72,7 +73,7 @@ class Client {
   }
 }
 
-for (const workers of ['1', '2'])
+for (const workers of workerCounts)
   suite(`the API on the HTTPS listener, workers: ${workers}`, () => {
     let server: TestServer
     let client: Client

@@ -13,6 +13,7 @@ import { ProxiedSockets } from '#tunnel/proxied-sockets.ts'
 import { closed, echo, listening } from '../support/net.ts'
 import { testLog } from '../support/secrets.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
+import { workerCounts } from '../support/workers.ts'
 
 const CLIENT = '203.0.113.7'
 const OTHER = '198.51.100.1'
@@ -72,7 +73,7 @@ const startService = () =>
     createServer((request, response) => response.end(`for ${String(request.headers['x-forwarded-for'])};`)),
   )
 
-for (const workers of ['1', '2'])
+for (const workers of workerCounts)
   suite(`behind a load balancer with the PROXY protocol, with ${workers} gateway processes`, () => {
     const stack = new AsyncDisposableStack()
     let server: TestServer
@@ -201,7 +202,7 @@ async function visit(port: number, host: string, { headers = {}, localAddress }:
   return text
 }
 
-for (const workers of ['1', '2'])
+for (const workers of workerCounts)
   suite(`behind a trusted reverse proxy, with ${workers} gateway processes`, () => {
     const stack = new AsyncDisposableStack()
     let server: TestServer

@@ -12,6 +12,7 @@ import { made } from '../support/each-store.ts'
 import { type Member, newMember } from '../support/members.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
+import { workerCounts } from '../support/workers.ts'
 
 async function startService(text: string) {
   const service = createServer((_, response) => response.end(text)).listen(0, '127.0.0.1')
@@ -40,7 +41,7 @@ async function textOf({ bound, dataDir }: TestServer, url: string): Promise<stri
 }
 
 suite('a member cannot get the traffic of another one', () => {
-  for (const workers of ['1', '2'])
+  for (const workers of workerCounts)
     test(`by the labels of a tunnel group, with ${workers} gateway processes`, async () => {
       using victim = await startService('VICTIM')
       using attacker = await startService('ATTACKER')

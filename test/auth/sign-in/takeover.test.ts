@@ -13,6 +13,7 @@ import { CLIENT } from '../providers/provider-shapes.ts'
 import { ann } from '../providers/support.ts'
 import { HostileProvider } from '../oidc/hostile-provider.ts'
 import { OpenId, Surfer } from '../oidc/openid.ts'
+import { workerCounts } from '../../support/workers.ts'
 
 const DOMAIN = 'gate.test'
 const SHOP = `shop.${DOMAIN}`
@@ -173,7 +174,7 @@ suite('a sign-in that was begun at another endpoint', () => {
 })
 
 suite("a provider of the attacker's own", () => {
-  for (const workers of ['1', '2'])
+  for (const workers of workerCounts)
     test(`learns a code that no other endpoint redeems, with ${workers} processes`, async () => {
       await using scene = await Scene.start('oauth', { workers })
       await using hostile = await HostileProvider.start()

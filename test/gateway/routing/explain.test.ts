@@ -6,8 +6,9 @@ import { assertRefused, made } from '../../support/each-store.ts'
 import { type Member, newMember } from '../../support/members.ts'
 import { runAdit } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
+import { workerCounts } from '../../support/workers.ts'
 
-for (const workers of ['1', '2'])
+for (const workers of workerCounts)
   suite(`the explanation of a route with ${workers} gateway processes`, () => {
     let world: World
     let edge: string

@@ -4,6 +4,7 @@ import { secretText } from '../../support/secrets.ts'
 import { factsOf, nobody } from './support.ts'
 import { SAMPLED, HOST, tell, toldOf, of, traced, toEdge, toTunnel, plainly, metric } from './world.ts'
 import { until } from '../../support/until.ts'
+import { workerCounts } from '../../support/workers.ts'
 
 suite('traces', () => {
   test('contain no secrets', async () => {
@@ -70,7 +71,7 @@ suite('traces', () => {
     assert.equal(spans.length, 600 - 512)
   })
 
-  for (const workers of ['1', '2']) {
+  for (const workers of workerCounts) {
     test(`reach a collector in a private network, from ${workers} process(es)`, async () => {
       const ids = new Set<string>()
       const { collector, spans } = await traced(

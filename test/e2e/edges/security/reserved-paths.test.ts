@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { World } from '../world.ts'
 import { head, readAnswer, Recorder, sent, sentPlain, session, streamed } from './support.ts'
+import { workerCounts } from '../../../support/workers.ts'
 
 const paths = [
   '/.adit',
@@ -40,7 +41,7 @@ async function hosts(world: World, port: number): Promise<Host[]> {
 }
 
 suite("the gateway's own paths", () => {
-  for (const workers of ['1', '2'])
+  for (const workers of workerCounts)
     test(`reach no service of any endpoint, with ${workers} processes`, async () => {
       await using world = await World.start({ workers })
       await using service = await Recorder.start('service')
