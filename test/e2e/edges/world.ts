@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { Agent, request } from 'node:https'
 import { type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { type Agent as TunnelAgent, type AgentOptions, connect } from '#agent/index.ts'
 import { optionsFor } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
@@ -34,12 +35,15 @@ export interface Got {
 export class World implements AsyncDisposable {
   readonly server: TestServer
   readonly ca: Buffer
+  /** Reading the authorities anew takes as long as a handshake. */
+  readonly #trust: SecureContext
   readonly #services: Server[] = []
   readonly #agents: TunnelAgent[] = []
 
   constructor(server: TestServer) {
     this.server = server
     this.ca = readFileSync(join(server.dataDir, 'ca.pem'))
+    this.#trust = createSecureContext({ ca: this.ca })
   }
 
   static async start(settings: Record<string, string> = {}): Promise<World> {
@@ -113,7 +117,7 @@ export class World implements AsyncDisposable {
       // A name that nothing answers for has no certificate.
       rejectUnauthorized: false,
       // A name of its own or none, so that no connection is used for another.
-      agent: agent ?? new Agent({ keepAlive: false }),
+      agent: agent ?? new Agent({ keepAlive: false, secureContext: this.#trust }),
       method,
       path: slash < 0 ? '/' : url.slice(slash),
       headers: { host, ...headers },
