@@ -12,12 +12,13 @@ const { version } = metadata
 const here = `${process.platform}-${process.arch}`
 
 // npm run package [-- --platform linux-arm64] [--out FOLDER]: another platform gets its executable only. Tests build
-// with --fast, which does not compress what is large.
+// with --fast, which does not compress what is large, and with --npm, which makes the packages for npm alone.
 const { values } = parseArgs({
   options: {
     platform: { type: 'string', default: here },
     out: { type: 'string', default: join(root, 'dist') },
     fast: { type: 'boolean', default: false },
+    npm: { type: 'boolean', default: false },
   },
 })
 if (!platforms.includes(values.platform)) {
@@ -29,19 +30,19 @@ const built = new Map<string, { readonly bytes: Buffer; readonly mode: number }>
 const keep = (name: string, bytes: Buffer, mode = 0o644): Map<string, unknown> =>
   built.set(name, { bytes, mode })
 
-const product = await executable(values.platform)
-keep(
-  `adit-${version}-${values.platform}${values.platform.startsWith('win') ? '.exe' : ''}`,
-  product.binary,
-  0o755,
-)
 if (values.platform === here) {
   keep(`adit-${version}.tgz`, await agentPackage())
   keep(`adit-server-${version}.tgz`, await serverPackage())
-  if (here === 'linux-x64') {
-    keep(`adit_${version}_amd64.deb`, debianPackage(product, { isFast: values.fast }))
-    keep(`adit-${version}-image.tar`, await image(product, { isFast: values.fast }))
-  }
+}
+if (!values.npm) await keepExecutable()
+
+async function keepExecutable(): Promise<void> {
+  const product = await executable(values.platform)
+  const extension = values.platform.startsWith('win') ? '.exe' : ''
+  keep(`adit-${version}-${values.platform}${extension}`, product.binary, 0o755)
+  if (values.platform !== here || here !== 'linux-x64') return
+  keep(`adit_${version}_amd64.deb`, debianPackage(product, { isFast: values.fast }))
+  keep(`adit-${version}-image.tar`, await image(product, { isFast: values.fast }))
 }
 
 const dist = values.out

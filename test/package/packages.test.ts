@@ -29,10 +29,13 @@ const agentTgz = packaged(`adit-${version}.tgz`)
 const executable = packaged(`adit-${version}-linux-x64`)
 const READY = /Press Ctrl-C/
 
-const build = (to: string) => run(process.execPath, [join(root, 'scripts/package.ts'), '--fast', '--out', to])
+const build = (to: string, ...options: string[]) =>
+  run(process.execPath, [join(root, 'scripts/package.ts'), '--fast', ...options, '--out', to])
+/** The second build takes as long as all tests of the first: only a long run repeats the executable. */
+const repeated = process.env['TEST_LONG'] === '1' ? [] : ['--npm']
 const apiUrl = (serving: Serving): string => /^ +API +(http\S+)$/m.exec(serving.output)?.[1] ?? ''
 
-before(() => Promise.all([build(dist), build(again)]))
+before(() => Promise.all([build(dist), build(again, ...repeated)]))
 after(() => scratch[Symbol.dispose]())
 
 /** The status of /readyz. */
@@ -56,7 +59,9 @@ async function assertTunnel(server: Serving, agent: readonly string[], dataDir: 
 
 test('two builds have the same bytes, which the checksums name', async () => {
   const sums = readFileSync(packaged('SHA256SUMS'), 'utf8')
-  assert.equal(readFileSync(join(again, 'SHA256SUMS'), 'utf8'), sums)
+  const linesAgain = readFileSync(join(again, 'SHA256SUMS'), 'utf8').trim().split('\n')
+  assert.equal(linesAgain.length, repeated.length > 0 ? 2 : 5)
+  for (const line of linesAgain) assert.ok(sums.includes(`${line}\n`), line)
   await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: dist })
   assert.equal(sums.trim().split('\n').length, 5)
 })
