@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { build, type BuildOptions, type Plugin } from 'esbuild'
 import { bundleDashboard } from '#api/dashboard/bundle.ts'
 import { readUiFiles } from '#cli/agent/web/ui-files.ts'
+import { licences } from '#server/licences.ts'
 import { file, type Entry } from './archive.ts'
 
 export const root = join(import.meta.dirname, '../..')
@@ -38,6 +39,17 @@ const dashboard = (inputs: Set<string>): Plugin => ({
     })
   },
 })
+
+/** The same for the licences, since a bundle has no packages next to it. */
+const licenceList: Plugin = {
+  name: 'licences',
+  setup: bundler => {
+    bundler.onLoad({ filter: /server[\\/]licences\.ts$/ }, () => ({
+      contents: `const list = ${JSON.stringify(licences())}\nexport const licences = () => list`,
+      loader: 'js',
+    }))
+  },
+}
 
 const common = {
   absWorkingDir: root,
@@ -89,7 +101,7 @@ export async function bundleModules(
   const { outputFiles, metafile } = await build({
     ...common,
     ...options,
-    plugins: [requiredBuiltins, uiFiles, dashboard(pages)],
+    plugins: [requiredBuiltins, uiFiles, licenceList, dashboard(pages)],
     entryPoints,
     format: 'esm',
     splitting: true,
@@ -110,7 +122,7 @@ export async function bundleScript(entryPoint: string): Promise<{ script: Buffer
   const pages = new Set<string>()
   const { outputFiles, metafile } = await build({
     ...common,
-    plugins: [uiFiles, dashboard(pages)],
+    plugins: [uiFiles, licenceList, dashboard(pages)],
     entryPoints: [entryPoint],
     format: 'cjs',
     sourcemap: false,

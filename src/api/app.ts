@@ -21,6 +21,7 @@ import { addStreams } from '#api/streams/index.ts'
 import type { ResourceBody } from '#contract/body.ts'
 import { operations, type Operation } from '#contract/operations.ts'
 import type { EffectiveSettings } from '#contract/effective-settings.ts'
+import type { Licences } from '#contract/licences.ts'
 import { singletons, type Singleton } from '#contract/singletons.ts'
 import type { ServerStatus } from '#contract/status.ts'
 
@@ -30,6 +31,8 @@ export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly status: (call: Call) => Promise<ServerStatus>
   /** Reads the settings again; rejects with what is wrong with them. */
   readonly reload: () => Promise<SettingChanges>
+  /** Of the packages that the program contains. */
+  readonly licences: () => Promise<Licences>
   /** The settings in use, without secrets. */
   readonly settings: () => EffectiveSettings
 }
@@ -56,6 +59,7 @@ export function createApi(options: ApiOptions): HttpServer {
     usage,
     status: options.status,
     settings: async () => options.settings(),
+    licences: () => options.licences(),
     reload: () => options.reload(),
   })
   return server
@@ -66,7 +70,7 @@ type SingletonAnswers = Record<
   (
     call: Call,
     filters: Readonly<Record<string, string>>,
-  ) => Promise<ResourceBody | ServerStatus | SettingChanges | EffectiveSettings>
+  ) => Promise<ResourceBody | ServerStatus | SettingChanges | EffectiveSettings | Licences>
 >
 
 function addSingletons(

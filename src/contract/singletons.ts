@@ -13,6 +13,7 @@ import type { Filter } from '#contract/kind.ts'
 import { apiKey } from '#contract/kinds/api-key.ts'
 import { readSchema } from '#contract/shape-schema.ts'
 import { effectiveSettings } from '#contract/effective-settings.ts'
+import { licences } from '#contract/licences.ts'
 import { usage } from '#contract/usage.ts'
 import { serverStatus } from '#contract/status.ts'
 
@@ -63,6 +64,11 @@ export const singletons = {
     summary: 'The settings of the server, and where each value comes from. For admins.',
     adminOnly: true,
     output: effectiveSettings,
+  },
+  licences: {
+    path: '/licences',
+    summary: 'The packages of others that the program contains, with their licences.',
+    output: licences,
   },
   reload: {
     method: 'POST',

@@ -41,7 +41,7 @@ const navigation = (query: string): Markup =>
     <details>
       <summary>Contents</summary>
       <h2>Basics</h2>
-      ${links([...introduction, { id: 'singletons', title: 'Root, self, status, settings, reload, usage and sign-in' }], id => `/docs#${id}`)}
+      ${links([...introduction, { id: 'singletons', title: 'Root, self, status, settings, licences, reload, usage and sign-in' }], id => `/docs#${id}`)}
       ${reference.groups.map(
         ({ title, collections }) =>
           markup`<h2>${title}</h2>
@@ -75,7 +75,7 @@ function startArticle(base: string): Markup {
     <section class="basics" aria-labelledby="basics">
       <h2 id="basics">Basics</h2>
       ${chapters.map(chapterArticle)}
-      <article id="singletons"><h3>Root, self, status, settings, reload, usage and sign-in</h3>
+      <article id="singletons"><h3>Root, self, status, settings, licences, reload, usage and sign-in</h3>
         ${operationTable('the API', reference.singletons)}</article>
     </section>
     ${reference.groups.map(groupSection)}`

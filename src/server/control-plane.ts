@@ -83,6 +83,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     log,
     rateLimit: () => settings.rate_limit,
     reload: options.reload,
+    // Read only on demand: nobody needs it while the server runs.
+    licences: async () => (await import('#server/licences.ts')).licences(),
     settings: () => effectiveSettings(settings, options.sources),
     publicUrl: settings.api_url,
     dashboardUrl: settings.api_https

@@ -84,6 +84,7 @@ const arranged: readonly Section[] = [
       { title: 'Status', path: ['status'] },
       { title: 'Usage', path: ['usage'] },
       { title: 'Settings', path: ['settings'], isAdminOnly: true },
+      { title: 'Licences', path: ['licences'] },
     ],
   },
 ]

@@ -38,6 +38,7 @@ suite('the time of a dashboard session', () => {
       log: createLog('silent'),
       rateLimit: () => 0,
       settings: () => ({ settings: [] }),
+      licences: () => assert.fail(),
       reload: async () => ({ changed: [], restart: [] }),
       publicUrl: undefined,
       ready: async () => [],

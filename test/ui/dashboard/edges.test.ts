@@ -128,6 +128,8 @@ suite('the domain page', () => {
     const setup = page.getByRole('region', { name: 'Setup' })
     await setup.getByRole('list', { name: 'Progress' }).getByText('DNS record', { exact: true }).waitFor()
     await setup.getByText('adit http 3000 --domain setup.example.org').waitFor()
+    // There is none.
+    assert.equal(await page.getByRole('button', { name: 'Delete certificate', exact: true }).count(), 0)
     const again = page.waitForResponse(response => response.url().endsWith(`/${id}/check`))
     await setup.getByRole('button', { name: 'Check now' }).click()
     assert.equal((await again).status(), 200)

@@ -40,6 +40,10 @@ function Detail(props: { at: ResourcePlace; resource: Resource; reload: () => vo
 /** Actions that need input or show a result have their own places. */
 const isPlain = ([, { input, output }]: [string, Action]): boolean => !input && !output
 
+/** Whether there is something to detach: the path of such an action names the field. */
+const isPossible = ({ method, path }: Action, resource: Resource): boolean =>
+  method !== 'DELETE' || resource[path.slice(1)] !== null
+
 /** The name of a resource with what can be done with it. */
 export function ResourceHead(props: {
   at: ResourcePlace
@@ -54,7 +58,7 @@ export function ResourceHead(props: {
     <PageHead title={nameOf(kind, resource)} sub={`${titleOf(kind.name)} ${at.id}`}>
       {props.children}
       {Object.entries(kind.actions)
-        .filter(isPlain)
+        .filter(entry => isPlain(entry) && isPossible(entry[1], resource))
         .map(([name, action]) => (
           <Confirmed
             key={name}

@@ -21,6 +21,7 @@ const EndpointPage = lazy(
 const ProtectPage = lazy(async () => (await import('#ui/dashboard/access/protect-page.tsx')).ProtectPage)
 const PeoplePage = lazy(async () => (await import('#ui/dashboard/access/people-page.tsx')).PeoplePage)
 const UsagePage = lazy(async () => (await import('#ui/dashboard/server/usage-page.tsx')).UsagePage)
+const LicencesPage = lazy(async () => (await import('#ui/dashboard/server/licences-page.tsx')).LicencesPage)
 const SettingsPage = lazy(async () => (await import('#ui/dashboard/server/settings-page.tsx')).SettingsPage)
 const StatusPage = lazy(async () => (await import('#ui/dashboard/server/status-page.tsx')).StatusPage)
 const DeliveriesPage = lazy(
@@ -33,6 +34,7 @@ const EditPage = lazy(async () => (await import('#ui/dashboard/kinds/form-page.t
 const single: Readonly<Record<string, ComponentType>> = {
   connect: ConnectPage,
   explain: ExplainPage,
+  licences: LicencesPage,
   people: PeoplePage,
   protect: ProtectPage,
   settings: SettingsPage,
