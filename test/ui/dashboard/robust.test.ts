@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { kinds } from '#contract/kinds/index.ts'
+import { CaptureWorld } from '../../telemetry/capture/support.ts'
+import { until } from '../../support/until.ts'
+import { Dashboard, launch } from './support.ts'
+
+const LONG = process.env['TEST_LONG'] === '1'
+const SCRIPT = `<img src=x onerror="window.ran=1"><script>window.ran=1</script>`
+const LINK = 'javascript:window.ran=1'
+const MIXED = '\u202Eעברית العربية\u202C 👩‍👩‍👧‍👦'
+const LABEL = 'a'.repeat(61)
+/** 253 characters, the longest name that DNS has. */
+const LONGEST = `${LABEL}.${LABEL}.${LABEL}.${'b'.repeat(253 - 3 * 62 - '.org'.length)}.org`
+
+let world: CaptureWorld
+let browser: Browser
+before(async () => {
+  world = await CaptureWorld.start({ traffic_full_capture: 'on' })
+  browser = await launch()
+})
+after(async () => {
+  await browser.close()
+  await world[Symbol.asyncDispose]()
+})
+
+suite('the dashboard', () => {
+  test('shows every page while there is no data', async () => {
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    const lists = Object.entries(kinds).flatMap(([name, { verbs, parent }]) =>
+      verbs.some(verb => verb === 'list') && parent === undefined ? [name] : [],
+    )
+    for (const each of [...lists, 'connect', 'explain', 'people', 'settings', 'status', 'usage']) {
+      await dashboard.visit(`/${each}`)
+      await page.locator('main .loading').waitFor({ state: 'detached' })
+      assert.equal(await page.getByRole('alert').count(), 0, each)
+    }
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('asks for a new sign-in when its session has ended, and says so', async () => {
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    const { body } = await world.server.api.get('/dashboard_sessions')
+    for (const { id } of body.dashboard_sessions) await world.server.api.delete(`/dashboard_sessions/${id}`)
+    await page.getByText(/session has ended/i).waitFor()
+    await page
+      .getByRole('button', { name: /sign in/i })
+      .first()
+      .waitFor()
+  })
+
+  test('says that the network is lost, keeps what it shows, and goes on afterwards', async () => {
+    await world.make('/ip_policies', { description: 'kept while offline' })
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit('/ip_policies', 'IP policies')
+    await page.getByText('kept while offline').waitFor()
+    const notice = page.getByText('The server does not respond')
+    await page.context().setOffline(true)
+    await notice.first().waitFor()
+    assert.equal(await page.getByText('kept while offline').count(), 1)
+    await world.make('/ip_policies', { description: 'made meanwhile' })
+    await page.context().setOffline(false)
+    await page.getByText('made meanwhile').waitFor()
+    await notice.waitFor({ state: 'detached' })
+  })
+
+  test('fits the longest names, and shows text of any script', async () => {
+    assert.equal(LONGEST.length, 253)
+    const domain = await world.make('/reserved_domains', { domain: LONGEST, metadata: MIXED })
+    const policy = await world.make('/ip_policies', { description: MIXED, metadata: 'm'.repeat(4096) })
+    await using dashboard = await Dashboard.open(browser, world.server.api, { width: 375 })
+    const { page } = dashboard
+    for (const [path, text] of [
+      ['/reserved_domains', LONGEST],
+      [`/reserved_domains/${domain.id}`, LONGEST],
+      [`/ip_policies/${policy.id}`, MIXED],
+      [`/ip_policies/${policy.id}/edit`, ''],
+    ] as const) {
+      await dashboard.visit(path)
+      await page.locator('main').getByText(text).first().waitFor()
+      assert.equal(await dashboard.hasSidewaysScroll(), false, path)
+    }
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('runs nothing that clients, agents or API callers have written', async () => {
+    const host = 'hostile.adit.localhost'
+    const agent = await world.agent({ metadata: SCRIPT, userAgent: SCRIPT.replaceAll(/[^\w<>=]/g, '') })
+    const forwardTo = await world.service((_, response) => {
+      response.setHeader('content-type', 'text/html')
+      response.setHeader('content-disposition', `attachment; filename="${SCRIPT.replaceAll('"', "'")}"`)
+      response.setHeader('x-hostile', SCRIPT)
+      response.end(SCRIPT)
+    })
+    await agent.listen({ proto: 'http', domain: host, forwardTo, metadata: `${SCRIPT} ${LINK}` })
+    const edge = await world.edge(['hostile.example.org'], { description: SCRIPT, metadata: LINK })
+    const backend = await world.static((_, response) => response.writeHead(500).end(SCRIPT))
+    await world.route(edge, '/', backend, { description: SCRIPT, metadata: LINK })
+    const headers = { 'user-agent': SCRIPT, referer: LINK, 'x-hostile': SCRIPT, cookie: SCRIPT }
+    const path = `/${encodeURI(SCRIPT)}?q='"<script>window.ran=1</script>`.replaceAll(' ', '%20')
+    const sent = await world.ask(`hostile.example.org${path}`, { method: 'POST', body: SCRIPT, headers })
+    const through = await until(() => world.askPlain(host, path), {
+      fits: ({ text }) => text === SCRIPT,
+    })
+    for (const { requestId } of [sent, through]) await world.captured(requestId)
+    const { body: online } = await world.server.api.get('/endpoints')
+    const endpoint = online.endpoints.find(({ hostport }: { hostport: string }) => hostport.startsWith(host))
+    const policy = await world.make('/ip_policies', { description: SCRIPT, metadata: LINK })
+    const user = await world.make('/users', { name: SCRIPT, email: 'hostile@example.com' })
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    for (const each of [
+      '/requests',
+      `/requests/${sent.requestId}?replay`,
+      `/requests/${through.requestId}?replay`,
+      '/tunnel_sessions',
+      `/tunnels/${endpoint.tunnel.id}`,
+      '/tunnels',
+      `/endpoints/${endpoint.id}`,
+      `/https_edges/${edge}`,
+      `/ip_policies/${policy.id}`,
+      `/ip_policies/${policy.id}/edit`,
+      '/ip_policies',
+      `/users/${user.id}`,
+      '/people',
+      '/audit_events',
+      '',
+    ]) {
+      await dashboard.visit(each)
+      await page.locator('main .loading').waitFor({ state: 'detached' })
+      for (const tab of await page.getByRole('tab').all()) await tab.click()
+      assert.equal(await page.evaluate('window.ran'), undefined, each)
+      assert.equal(await page.locator('main img, main script, a[href^="javascript:"]').count(), 0, each)
+    }
+    assert.deepEqual(dashboard.errors, [], 'no policy was violated')
+  })
+
+  test('pages through 10,000 endpoints', { skip: !LONG && 'takes long; TEST_LONG=1' }, async () => {
+    await world.make('/reserved_domains', { domain: '*.many.example.org' })
+    for (let edge = 0; edge < 100; edge++)
+      await world.make('/edges/https', {
+        hostports: Array.from({ length: 100 }, (_, at) => `e${edge}-${at}.many.example.org:443`),
+      })
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit('/endpoints', 'Endpoints')
+    await page.getByText('.many.example.org').first().waitFor()
+    assert.equal(await page.locator('tbody tr').count(), 100)
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('e7-42.many')
+    await page.getByText('e7-42.many.example.org').first().waitFor()
+    await dashboard.visit('')
+    assert.deepEqual(dashboard.errors, [])
+  })
+})
