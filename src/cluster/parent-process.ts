@@ -78,7 +78,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
       tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first)
     const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
     return {
-      dial: dialAnyConnection(tunnels, dial),
+      dial: dialAnyConnection(node, tunnels, dial),
       probe: id => (isOwn(id) ? local.probe(id) : this.#channel.request('probe', id)),
       command: (sessionId, command) => this.#channel.request('command', { sessionId, command }),
     }

@@ -108,7 +108,8 @@ export class LocalAuthority {
   ): Promise<Leaf> {
     const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify'])
     const now = wholeSeconds(this.#now())
-    const notBefore = Math.max(now - HOUR, this.#root.notBefore.getTime())
+    // The clocks of clients and of other nodes may be behind.
+    const notBefore = Math.max(now - DAY, this.#root.notBefore.getTime())
     // A validity includes its last second.
     const notAfter = Math.min(notBefore + days * DAY - 1000, this.#root.notAfter.getTime())
     const certificate = await X509CertificateGenerator.create({

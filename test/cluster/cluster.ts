@@ -1,10 +1,10 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import { once } from 'node:events'
-import { createServer, get, type IncomingMessage, type RequestOptions } from 'node:http'
+import { createServer, type IncomingMessage, request as newRequest, type RequestOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'adit'
-import type { Commands } from '#agent/options.ts'
+import type { AgentOptions } from '#agent/options.ts'
 import { newFolder } from '../support/folder.ts'
 import { freePort } from '../support/free-ports.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
@@ -19,6 +19,7 @@ export interface NodeView {
   readonly state: string
   readonly agents: number
   readonly tunnels: number
+  readonly version: string
 }
 
 /** A server of the cluster, on an address of loopback of its own. */
@@ -44,16 +45,24 @@ export class TestCluster implements AsyncDisposable {
   }
 
   static async start(count: number): Promise<TestCluster> {
-    const postgres = await startPostgres()
-    const cluster = new TestCluster(postgres, await postgres.newDatabase())
+    const cluster = await TestCluster.empty()
     // The first one makes the keys that the others join with.
     await cluster.add()
     await Promise.all(Array.from({ length: count - 1 }, () => cluster.add()))
     return cluster
   }
 
+  static async empty(): Promise<TestCluster> {
+    const postgres = await startPostgres()
+    return new TestCluster(postgres, await postgres.newDatabase())
+  }
+
+  get database(): string {
+    return this.#database
+  }
+
   /** Starts another node; with the place of an earlier one, it takes over its addresses. */
-  async add(place?: Node): Promise<Node> {
+  async add(place?: Pick<Node, 'host' | 'environment'>, more: Record<string, string> = {}): Promise<Node> {
     const [first] = this.nodes
     const folder = newFolder()
     if (first)
@@ -61,10 +70,11 @@ export class TestCluster implements AsyncDisposable {
         copyFileSync(join(first.folder, file), join(folder, file))
     const host = place?.host ?? `127.0.0.${++this.#hosts}`
     const environment = place?.environment ?? {
-      ADIT_DATABASE_URL: this.#database,
+      ...more,
+      ADIT_DATABASE_URL: more['ADIT_DATABASE_URL'] ?? this.#database,
       ADIT_HTTP_ADDR: `${host}:${await freePort()}`,
       ADIT_AGENT_ADDR: `${host}:${await freePort()}`,
-      ADIT_PEER_ADDR: `${host}:${await freePort()}`,
+      ADIT_PEER_ADDR: more['ADIT_PEER_ADDR'] ?? `${host}:${await freePort()}`,
       ADIT_PUBLIC_ADDRESSES: host,
       ADIT_TCP_HOST: host,
     }
@@ -93,7 +103,7 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /** An agent that knows all nodes, or only one. */
-  connect(nodes: readonly Node[] = this.nodes, commands: Commands = {}): Promise<TestAgent> {
+  connect(nodes: readonly Node[] = this.nodes, options: AgentOptions = {}): Promise<TestAgent> {
     const [first] = nodes
     return connect({
       server: nodes
@@ -102,7 +112,7 @@ export class TestCluster implements AsyncDisposable {
       authtoken: this.authtoken,
       ca: join(first?.folder ?? '', 'ca.pem'),
       retry: { baseMs: 50, capMs: 500 },
-      commands,
+      ...options,
     })
   }
 
@@ -142,22 +152,32 @@ export interface Visit {
 /** One request on a connection of its own. Rejects if there is no response. */
 export async function visit(node: Node, host: string, options: RequestOptions = {}): Promise<Visit> {
   const { bound } = node.process
-  const request = get({
+  const { headers, method = 'GET' } = options
+  const request = newRequest({
     host: bound.http?.host,
     port: bound.http?.port,
-    headers: { host },
     agent: false,
     ...options,
+    headers: { host, ...(headers as Record<string, string>) },
   })
+  request.end(method === 'POST' ? 'an order' : undefined)
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   let body = ''
   for await (const chunk of response.setEncoding('utf8')) body += String(chunk)
   return { status: response.statusCode, body, requestId: String(response.headers['adit-request-id']) }
 }
 
-/** A service on this machine. */
+/** A service on this machine, which remembers the numbers of the requests that it got. */
 export async function startService(text = 'here') {
-  const service = createServer((_, answer) => answer.end(text)).listen(0, '127.0.0.1')
+  const received = new Set<string>()
+  const service = createServer((request, answer) => {
+    received.add(String(request.headers['x-number']))
+    answer.end(text)
+  }).listen(0, '127.0.0.1')
   await once(service, 'listening')
-  return { port: (service.address() as AddressInfo).port, [Symbol.dispose]: () => void service.close() }
+  return {
+    port: (service.address() as AddressInfo).port,
+    received,
+    [Symbol.dispose]: () => void service.close(),
+  }
 }

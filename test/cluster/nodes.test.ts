@@ -2,78 +2,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Commands } from '#agent/options.ts'
+import { disposable } from '../agent/support.ts'
 import { runAdit } from '../support/server.ts'
 import { until } from '../support/until.ts'
 import { type Node, nodesOf, SOON, startService, TestCluster, untilStates, visit } from './cluster.ts'
+import { idOf, load, serveEverywhere, untilTwoConnections } from './load.ts'
 
 const LONG = process.env['TEST_LONG'] !== undefined
 const ROUNDS = LONG ? 1000 : 10
 const OUTAGE_MS = LONG ? 60_000 : 0
-
-/** The only agent of the cluster has a connection with each of two nodes. */
-const untilTwoConnections = (cluster: TestCluster): Promise<unknown> =>
-  until(() => nodesOf(cluster.first), {
-    what: 'the agent is connected to two nodes',
-    withinMs: SOON,
-    fits: nodes => nodes.filter(({ agents, state }) => agents === 1 && state === 'live').length === 2,
-  })
-
-/** Requests to these nodes, each on a new connection, until they are stopped; then all that failed. */
-function load(nodes: readonly Node[], name: string) {
-  let isStopped = false
-  let sent = 0
-  const failed: string[] = []
-  const clients = nodes.map(async node => {
-    while (!isStopped) {
-      sent++
-      const { status, body } = await visit(node, name).catch((error: unknown) => ({
-        status: 0,
-        body: String(error),
-      }))
-      if (status !== 200) failed.push(`${status} ${body.slice(0, 300)}`)
-    }
-  })
-  const stop = async (): Promise<{ sent: number; failed: string[] }> => {
-    isStopped = true
-    await Promise.all(clients)
-    return { sent, failed }
-  }
-  return {
-    stop,
-    // A failed test must not leave them running.
-    async [Symbol.asyncDispose]() {
-      await stop()
-    },
-  }
-}
-
-/** An agent with a tunnel that every node serves. */
-async function serveEverywhere(cluster: TestCluster, nodes: readonly Node[], commands: Commands = {}) {
-  const service = await startService()
-  const agent = await cluster.connect(nodes, commands)
-  const tunnel = await agent.listen({ forwardTo: service.port, proto: 'http' })
-  const name = new URL(tunnel.url).hostname
-  await untilTwoConnections(cluster)
-  for (const node of cluster.nodes)
-    await until(async () => (await visit(node, name)).status === 200, { withinMs: SOON })
-  return {
-    agent,
-    name,
-    async [Symbol.asyncDispose]() {
-      await agent.close()
-      service[Symbol.dispose]()
-    },
-  }
-}
-
-const idOf = async (node: Node, seenFrom: Node): Promise<string> => {
-  const nodes = (await seenFrom.process.api.get('/nodes')).body.nodes as {
-    id: string
-    public_addresses: string[]
-  }[]
-  return nodes.find(each => each.public_addresses[0] === node.host)?.id ?? ''
-}
 
 /** Values of a metric at all nodes, by the labels that each has. */
 async function valuesAt(nodes: readonly Node[], metric: string): Promise<[labels: string, value: number][]> {
@@ -174,23 +111,27 @@ suite('a cluster of three nodes', () => {
 
   test('CLU-08 of two agents that claim a name at two nodes at once, one gets it', async () => {
     using service = await startService()
-    const agents = await Promise.all([cluster.connect([cluster.at(0)]), cluster.connect([cluster.at(1)])])
+    // Of two credentials: with one, an agent that does not answer in time would be replaced.
+    const { body } = await cluster.first.process.api.post('/credentials', {})
+    await using first = disposable(await cluster.connect([cluster.at(0)]))
+    await using second = disposable(
+      await until(() => cluster.connect([cluster.at(1)], { authtoken: body.token }).catch(() => undefined)),
+    )
     for (let round = 0; round < ROUNDS; round++) {
       const url = `http://contest-${round}.adit.localhost`
       const claims = await Promise.allSettled(
-        agents.map(agent => agent.listen({ forwardTo: service.port, url })),
+        [first, second].map(agent => agent.listen({ forwardTo: service.port, url })),
       )
       const won = claims.flatMap(claim => (claim.status === 'fulfilled' ? [claim.value] : []))
       assert.equal(won.length, 1, `round ${round}`)
       await won[0]?.close()
     }
-    await Promise.all(agents.map(agent => agent.close()))
   })
 
   test('CLU-01 the loss of a node fails no request at the others', async () => {
     const [lost, ...others] = [cluster.at(2), cluster.at(0), cluster.at(1)]
     await using served = await serveEverywhere(cluster, [lost, ...others])
-    await using requests = load([...others, ...others], served.name)
+    await using requests = load([...others, ...others], served)
     await cluster.end(lost, 'SIGKILL')
     await untilStates(cluster.first, ['live', 'live', 'expired'])
     await untilTwoConnections(cluster)
@@ -203,7 +144,7 @@ suite('a cluster of three nodes', () => {
   test('CLU-03 a drained node exits without a failed request at the others', async () => {
     const [drained, ...others] = [cluster.at(2), cluster.at(0), cluster.at(1)]
     await using served = await serveEverywhere(cluster, [drained, ...others])
-    await using requests = load([...others, ...others], served.name)
+    await using requests = load([...others, ...others], served)
     const id = await idOf(drained, cluster.first)
     const exited = once(drained.process.child, 'exit')
     assert.equal((await cluster.first.process.api.post(`/nodes/${id}/drain`)).status, 204)
@@ -222,7 +163,7 @@ suite('a cluster of three nodes', () => {
 
   test('CLU-06 clients are served while PostgreSQL is down, and nodes converge afterwards', async () => {
     await using served = await serveEverywhere(cluster, cluster.nodes)
-    await using requests = load(cluster.nodes, served.name)
+    await using requests = load(cluster.nodes, served)
     await cluster.postgres.crash()
     const refused = await cluster.at(1).process.api.post('/credentials', {})
     assert.equal(refused.status, 503)

@@ -114,11 +114,25 @@ suite('the two connections of an agent', () => {
     }
     const first = directory.tunnels.get(tunnel)
     assert.ok(first)
-    const any = dialAnyConnection(directory.tunnels, dial)
+    const any = dialAnyConnection('w3', directory.tunnels, dial)
     assert.equal(await any(first, { ...header, Id: tunnel }, Buffer.alloc(0)), stream)
     assert.deepEqual(tried, [`w1 ${tunnel}`, `w2 ${tunnel}/1`])
     directory.removeNode('w2')
     await assert.rejects(any(first, header, Buffer.alloc(0)), { code: 'offline', message: 'lost' })
+  })
+
+  test('are used where the client is, before one of another process', async () => {
+    const { directory, tunnel } = await twice()
+    const tried: string[] = []
+    const dial: AgentDialer['dial'] = async ({ node }, { Id }) => {
+      tried.push(`${node} ${Id}`)
+      throw new DialError('offline', node)
+    }
+    const first = directory.tunnels.get(tunnel)
+    assert.ok(first)
+    const any = dialAnyConnection('w2', directory.tunnels, dial)
+    await assert.rejects(any(first, { ...header, Id: tunnel }, Buffer.alloc(0)), { code: 'offline' })
+    assert.deepEqual(tried, [`w2 ${tunnel}/1`, `w1 ${tunnel}`])
   })
 
   test('do not stand in for one that has as many connections as it can take', async () => {
@@ -128,7 +142,7 @@ suite('the two connections of an agent', () => {
     }
     const first = directory.tunnels.get(tunnel)
     assert.ok(first)
-    await assert.rejects(dialAnyConnection(directory.tunnels, busy)(first, header, Buffer.alloc(0)), {
+    await assert.rejects(dialAnyConnection('w3', directory.tunnels, busy)(first, header, Buffer.alloc(0)), {
       code: 'busy',
       message: 'w1',
     })

@@ -122,7 +122,7 @@ export class Cluster implements AsyncDisposable {
         ? guarded(tunnel, header, first)
         : this.#countForward(peers.dial(tunnel, header, first))
     return {
-      dial: dialAnyConnection(tunnels, dial),
+      dial: dialAnyConnection(node, tunnels, dial),
       probe: async id => {
         const at = sessions.get(id)?.node
         return at === node || at === undefined

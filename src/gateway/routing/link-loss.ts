@@ -1,5 +1,6 @@
 import { tunnelGroupBackend } from '#contract/kinds/backends.ts'
 import type { ErrorName } from '#base/errors.ts'
+import { otherConnections } from '#registry/agent-connections.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 import type { Exchange, Reply } from '#http/exchange.ts'
 import { errorReply } from '#http/pages.ts'
@@ -57,7 +58,9 @@ export class LinkLoss {
       }
       if (!canRetry(head, failed)) return isSent ? refused(exchange, reply) : reply
       const begun = performance.now()
-      const isBack = await this.#isBack(exchange, reply.refusal, this.#options.waitMs - waitedMs)
+      const isBack =
+        (isSent && this.#hasOtherConnection(exchange)) ||
+        (await this.#isBack(exchange, reply.refusal, this.#options.waitMs - waitedMs))
       waitedMs += performance.now() - begun
       if (waitedMs >= 1) context.note(`waited ${Math.round(waitedMs)} ms for the agent to reconnect`)
       if (!isBack) return reply
@@ -70,6 +73,11 @@ export class LinkLoss {
       reply = await route()
     }
     return reply
+  }
+
+  /** Whether the agent can be reached in another way than the one that was lost. */
+  #hasOtherConnection({ context: { tunnel } }: Exchange): boolean {
+    return tunnel !== undefined && otherConnections(this.#options.directory.tunnels, tunnel).length > 0
   }
 
   /** Whether a tunnel for the request is online again, now or before the time is over. */

@@ -148,6 +148,8 @@ export async function startGateway(options: GatewayOptions = {}) {
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>
 
+export type ReachedGateway = Pick<Gateway, 'port' | 'rootPem'> & { readonly host?: string }
+
 export interface AgentSettings {
   readonly userAgent?: string
   readonly alpn?: string[]
@@ -181,9 +183,9 @@ export class TestAgent {
     })
   }
 
-  static async connect(gateway: Gateway, settings: AgentSettings = {}): Promise<TestAgent> {
+  static async connect(gateway: ReachedGateway, settings: AgentSettings = {}): Promise<TestAgent> {
     const socket = connectTls({
-      host: '127.0.0.1',
+      host: gateway.host ?? '127.0.0.1',
       port: gateway.port,
       ca: gateway.rootPem,
       ...(settings.alpn && { ALPNProtocols: settings.alpn }),

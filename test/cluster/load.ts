@@ -1,0 +1,88 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Commands } from '#agent/options.ts'
+import { until } from '../support/until.ts'
+import { type Node, nodesOf, SOON, startService, type TestCluster, visit } from './cluster.ts'
+
+/** The only agent of the cluster has a connection with each of two nodes. */
+export const untilTwoConnections = (cluster: TestCluster): Promise<unknown> =>
+  until(() => nodesOf(cluster.first), {
+    what: 'the agent is connected to two nodes',
+    withinMs: SOON,
+    fits: nodes => nodes.filter(({ agents, state }) => agents === 1 && state === 'live').length === 2,
+  })
+
+/** A request is sent so often at each node: more of them would load the machine, and show no more. */
+const PACE_MS = 40
+
+interface Load extends AsyncDisposable {
+  /** Ends it; `failed` has all that must not fail. */
+  stop(): Promise<{ sent: number; failed: string[] }>
+}
+
+interface Visited {
+  readonly name: string
+  /** The numbers of the requests that reached the service. */
+  readonly received: ReadonlySet<string>
+}
+
+/**
+ * Requests to these nodes, each on a new connection, until they are stopped. GET never fails; POST never before the
+ * service has got it, since the gateway must not send it twice.
+ */
+export function load(nodes: readonly Node[], { name, received }: Visited): Load {
+  let isStopped = false
+  let sent = 0
+  const failed: string[] = []
+  const send = async (node: Node): Promise<void> => {
+    const number = String(++sent)
+    const method = sent % 2 === 0 ? 'POST' : 'GET'
+    const { status, body } = await visit(node, name, { method, headers: { 'x-number': number } }).catch(
+      (error: unknown) => ({ status: 0, body: String(error) }),
+    )
+    if (status !== 200 && !(method === 'POST' && received.has(number)))
+      failed.push(`${method} at ${node.host}: ${status} ${body.slice(0, 300)}`)
+  }
+  const clients = nodes.map(async node => {
+    for (; !isStopped; await pause(PACE_MS)) await send(node)
+  })
+  const stop = async (): Promise<{ sent: number; failed: string[] }> => {
+    isStopped = true
+    await Promise.all(clients)
+    return { sent, failed }
+  }
+  return {
+    stop,
+    // A failed test must not leave them running.
+    async [Symbol.asyncDispose]() {
+      await stop()
+    },
+  }
+}
+
+/** An agent with a tunnel that every node serves. */
+export async function serveEverywhere(cluster: TestCluster, nodes: readonly Node[], commands: Commands = {}) {
+  const service = await startService()
+  const agent = await cluster.connect(nodes, { commands })
+  const tunnel = await agent.listen({ forwardTo: service.port, proto: 'http' })
+  const name = new URL(tunnel.url).hostname
+  await untilTwoConnections(cluster)
+  for (const node of cluster.nodes)
+    await until(async () => (await visit(node, name)).status === 200, { withinMs: SOON })
+  return {
+    agent,
+    name,
+    received: service.received,
+    async [Symbol.asyncDispose]() {
+      await agent.close()
+      service[Symbol.dispose]()
+    },
+  }
+}
+
+export const idOf = async (node: Node, seenFrom: Node): Promise<string> => {
+  const nodes = (await seenFrom.process.api.get('/nodes')).body.nodes as {
+    id: string
+    public_addresses: string[]
+  }[]
+  return nodes.find(each => each.public_addresses[0] === node.host)?.id ?? ''
+}
