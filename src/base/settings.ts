@@ -61,6 +61,7 @@ const managedAt = (provider: string) =>
     example: 'CLIENT_ID:CLIENT_SECRET',
     read: application,
     gateway: true,
+    reload: true,
   })
 
 const shareOf = (doc: string, fallback: string) =>

@@ -1,4 +1,5 @@
 import { Secret } from '#base/secrets.ts'
+import type { GatewaySettings } from '#base/settings.ts'
 import type { GatewayConfig } from '#cluster/gateway-config.ts'
 import type { DirectoryChange } from '#cluster/directory-copy.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
@@ -26,6 +27,13 @@ export function openedConfig(plain: PlainConfig): GatewayConfig {
   const { proofs, tickets, sshHost } = config.keys
   return { ...config, keys: { proofs: Buffer.from(proofs), tickets: Buffer.from(tickets), sshHost } }
 }
+
+/** The same for settings that a reload has changed. */
+export const plainSettings = (changes: Partial<GatewaySettings>): object =>
+  mapped(changes, revealed) as object
+
+export const openedSettings = (plain: object): Partial<GatewaySettings> =>
+  mapped(plain, concealed) as Partial<GatewaySettings>
 
 const SECRET = '$secret'
 const revealed = (value: object): object | undefined =>

@@ -1,12 +1,11 @@
 import { createLog, type Log } from '#base/log.ts'
 import type { LogLevel } from '#base/log-levels.ts'
-import type { GatewaySettings } from '#base/settings.ts'
 import { LastResort } from '#base/last-resort.ts'
 import { returnStartMemory } from '#base/start-memory.ts'
 import { Channel } from '#cluster/channel.ts'
 import { composeGateway } from '#cluster/compose-gateway.ts'
 import { ParentProcess } from '#cluster/parent-process.ts'
-import { openedConfig, type WorkerStart } from '#cluster/protocol.ts'
+import { openedConfig, openedSettings, type WorkerStart } from '#cluster/protocol.ts'
 import { processReport } from '#cluster/process-status.ts'
 import { RequestBatches } from '#cluster/request-batches.ts'
 import type { RequestWatch } from '#cluster/request-watches.ts'
@@ -51,7 +50,7 @@ class Worker {
         snapshot: (rows: readonly SourceRow[]) => this.#parent?.snapshot(rows),
         changes: (batch: readonly SourceChange[]) => this.#parent?.changes(batch),
         wantedTraffic: (wanted: WantedTraffic) => this.#parent?.wantedTraffic(wanted),
-        reload: (changes: Partial<GatewaySettings>) => this.#gateway?.reload(changes),
+        reload: (changes: object) => this.#gateway?.reload(openedSettings(changes)),
         watchRequests: (watch: RequestWatch) => this.#watchRequests(watch),
         unwatchRequests: (watch: number) => this.#unwatchRequests(watch),
       },

@@ -36,7 +36,7 @@ import { StartError } from '#base/start-error.ts'
 import { inTime } from '#cluster/in-time.ts'
 import { nodeStatus, type NodeStatus } from '#cluster/process-status.ts'
 import { workerProgram } from '#cluster/program.ts'
-import { plainConfig, type WorkerStart } from '#cluster/protocol.ts'
+import { plainConfig, plainSettings, type WorkerStart } from '#cluster/protocol.ts'
 import type { RequestBatch } from '#cluster/request-batches.ts'
 import { RequestWatches, type RequestWatch } from '#cluster/request-watches.ts'
 import type { DirectoryChange } from '#cluster/directory-copy.ts'
@@ -121,7 +121,7 @@ class Workers {
 
   /** Those that start later get the new values with their start message. */
   reload(changes: Partial<GatewaySettings>): void {
-    this.#notifyAll('reload', changes)
+    this.#notifyAll('reload', plainSettings(changes))
   }
 
   processes(): Promise<NodeStatus[]> {

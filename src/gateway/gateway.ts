@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { setLogLevel } from '#base/log.ts'
 import { apiHost, dashboardHost } from '#base/own-names.ts'
 import type { GatewaySettings } from '#base/settings.ts'
+import { changesApplications } from '#auth/providers/setup.ts'
 import { SAML_PREFIX } from '#auth/saml/place.ts'
 import { samlRoutes } from '#auth/saml/saml-routes.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
@@ -143,9 +144,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const clientConnections = (): number => http.connections + https.connections + tcp.connections
   const live = { requests, captures, replays, explain, dialer, clientConnections }
   const reload = (changes: Partial<GatewaySettings>): void => {
-    Object.assign(options.info, changes)
-    Object.assign(info, changes)
+    for (const each of [options.info, info]) Object.assign(each, changes)
     if (changes.log_level !== undefined) setLogLevel(log, changes.log_level)
+    if (!changesApplications(changes)) return
+    modules.forgetApplications()
+    router.recompile()
   }
   return { bound, info, records, registry, metrics, ...live, reload, quiesce, moveOut, drain }
 }

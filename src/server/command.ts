@@ -81,8 +81,9 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
     running.watchDomain({ report, signal: watching.signal }),
   )
   starter?.ready(running)
-  void notifyServiceManager('ready', log)
-  process.exitCode = await lived.finally(() => record[Symbol.dispose]())
+  const ended = lived.finally(() => record[Symbol.dispose]())
+  const [exitCode] = await Promise.all([ended, notifyServiceManager('ready', log)])
+  process.exitCode = exitCode
 }
 
 const snake = (camel: string): string => camel.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

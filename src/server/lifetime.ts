@@ -38,13 +38,11 @@ export async function live(options: LifetimeOptions): Promise<number> {
   clearInterval(alive)
   onEnd()
   const isReplaced = end === 'leave'
-  if (!isReplaced) {
-    restarts?.stop()
-    void notifyServiceManager('stopping', log)
-  }
+  if (!isReplaced) restarts?.stop()
   const late = setTimeout(() => process.exit(0), EXIT_MS)
   late.unref()
-  await running.close({ successor: isReplaced })
+  const stopping = isReplaced ? undefined : notifyServiceManager('stopping', log)
+  await Promise.all([running.close({ successor: isReplaced }), stopping])
   clearTimeout(late)
   if (!isReplaced || restarts === undefined) return 0
   return restarts.accompany(stopped)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
+import { get as getTls } from 'node:https'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { made } from '../support/each-store.ts'
 import { Folder } from '../support/folder.ts'
 import { newMember } from '../support/members.ts'
 import { NotifySocket } from '../support/notify-socket.ts'
@@ -48,6 +50,22 @@ suite('a reload', () => {
     }
   }
 
+  /** The application that a client signs in with, or the status where there is none. */
+  async function signInAt(host: string): Promise<string> {
+    const request = getTls({
+      host: '127.0.0.1',
+      port: server.bound.https?.port,
+      servername: host,
+      ca: readFileSync(join(folder.path, 'ca.pem')),
+      headers: { host, accept: 'text/html' },
+      agent: false,
+    })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    response.resume()
+    const { location } = response.headers
+    return (location && new URL(location).searchParams.get('client_id')) ?? String(response.statusCode)
+  }
+
   /** The system distributes connections to the processes, so some of many reach each of them. */
   const served = async (): Promise<readonly boolean[]> =>
     Promise.all(Array.from({ length: 20 }, () => isServed()))
@@ -86,6 +104,30 @@ suite('a reload', () => {
     await until(() => server.output().includes('the settings were not reloaded'))
     assert.equal(server.child.exitCode, null)
     await untilAll(true)
+  })
+
+  test('applies the OAuth applications of the operator to endpoints that use them', async () => {
+    const host = 'shop.adit.localhost'
+    await made(server.api, '/reserved_domains', { domain: host })
+    const { id } = await made(server.api, '/edges/https', { hostports: [`${host}:443`] })
+    await made(server.api, `/edges/https/${id}/routes`, {
+      match: '/',
+      match_type: 'path_prefix',
+      oauth: { provider: { google: { email_domains: ['example.com'] } } },
+    })
+    const seen = (): Promise<readonly string[]> =>
+      Promise.all(Array.from({ length: 12 }, () => signInAt(host)))
+    const untilSeen = (expected: string): Promise<readonly string[]> =>
+      until(seen, { fits: found => found.every(each => each === expected) })
+    await untilSeen('503')
+    for (const application of ['first', 'second']) {
+      write(`oauth_google: ${application}:some-secret-of-it`)
+      assert.deepEqual((await server.api.post('/reload')).body.changed, ['oauth_google'])
+      await untilSeen(application)
+    }
+    write('')
+    await server.api.post('/reload')
+    await untilSeen('503')
   })
 
   test('is a command', async () => {

@@ -21,11 +21,20 @@ const managed = ['github', 'gitlab', 'google', 'linkedin', 'microsoft', 'twitch'
 /** The setting that holds the managed application of a provider. */
 export const applicationSetting = (provider: string): string => `oauth_${provider}`
 
-export function oauthSetup(settings: GatewaySettings): OAuthSetup {
-  const applications = new Map<string, Application>()
-  for (const name of managed) {
-    const application = settings[`oauth_${name}`]
-    if (application) applications.set(name, application)
-  }
-  return { applications, githubUrl: settings.oauth_github_url, gitlabUrl: settings.oauth_gitlab_url }
-}
+/** Follows the settings, whose applications a reload may change. */
+export const oauthSetup = (settings: GatewaySettings): OAuthSetup => ({
+  get applications() {
+    const applications = new Map<string, Application>()
+    for (const name of managed) {
+      const application = settings[`oauth_${name}`]
+      if (application) applications.set(name, application)
+    }
+    return applications
+  },
+  githubUrl: settings.oauth_github_url,
+  gitlabUrl: settings.oauth_gitlab_url,
+})
+
+/** Whether what was built with the applications before must be built again. */
+export const changesApplications = (changes: Partial<GatewaySettings>): boolean =>
+  managed.some(name => applicationSetting(name) in changes)

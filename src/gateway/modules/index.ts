@@ -119,6 +119,12 @@ export class Modules {
     return options ? this.#parts.records.addressesAllowed(options['ip_policies'] as string[]) : allowAll
   }
 
+  /** The operator's applications have changed. */
+  forgetApplications(): void {
+    for (const key of this.#remembered.keys())
+      if (key.endsWith(` ${oauthModule.name}`)) this.#remembered.delete(key)
+  }
+
   /** The place was removed. */
   forget(placeId: string): void {
     for (const { name } of all) this.#remembered.delete(`${placeId} ${name}`)

@@ -50,9 +50,14 @@ export class DependencyCache<T extends { close(): void }> {
     for (const key of this.#users.get(id) ?? []) this.#drop(key)
   }
 
+  /** Everything is compiled again when it is needed. */
+  clear(): void {
+    for (const key of this.#compiled.keys()) this.#drop(key)
+  }
+
   close(): void {
     this.#stop()
-    for (const key of this.#compiled.keys()) this.#drop(key)
+    this.clear()
   }
 
   #make(key: string, make: () => T): T {

@@ -74,6 +74,11 @@ export class Edges {
     })
   }
 
+  /** The settings that modules are built from have changed. */
+  recompile(): void {
+    this.#endpoints.clear()
+  }
+
   close(): void {
     this.#stop()
     this.#endpoints.close()

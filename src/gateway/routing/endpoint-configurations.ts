@@ -104,6 +104,11 @@ export class EndpointConfigurations {
     }))
   }
 
+  /** The settings that modules are built from have changed. */
+  recompile(): void {
+    this.#endpoints.clear()
+  }
+
   close(): void {
     this.#endpoints.close()
     this.#upstreams.close()

@@ -109,6 +109,13 @@ export class Router {
     this.#api = options.api && apiRoute(options.api.backend)
   }
 
+  /** The settings that modules are built from have changed. */
+  recompile(): void {
+    this.#edges.recompile()
+    this.#tunnels.recompile()
+    this.#configurations.recompile()
+  }
+
   close(): void {
     this.#index.close()
     this.#recent.close()

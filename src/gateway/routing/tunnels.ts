@@ -68,6 +68,11 @@ export class Tunnels {
     })
   }
 
+  /** The settings that modules are built from have changed. */
+  recompile(): void {
+    this.#endpoints.clear()
+  }
+
   close(): void {
     this.#stop()
     this.#endpoints.close()
