@@ -19,7 +19,7 @@ export async function* capture(): AsyncGenerator<Row> {
   const { port } = await ask<{ port: number }>(tcp, {})
   const target = { http: http.port, tcp: port }
   const on = parts.use(await aditTunnel(join(folder, 'on'), target))
-  const off = parts.use(await aditTunnel(join(folder, 'off'), target, ['--inspect', 'off']))
+  const off = parts.use(await aditTunnel(join(folder, 'off'), target, { flags: ['--inspect', 'off'] }))
   for (const work of works.filter(({ name }) => name.startsWith('small answers'))) {
     const measured = await interleave({
       on: () => work.measure(on.http, on, folder),

@@ -10,6 +10,7 @@ import { writeSection } from './support/document.ts'
 import { heading, render, type Row, type Topic } from './support/row.ts'
 import { toolVersions } from './support/tools.ts'
 import { tunnel } from './tunnel.ts'
+import { workers } from './workers.ts'
 
 /** The topics; `npm run bench -- NAME` runs only those whose name contains NAME. */
 const topics: Readonly<Record<string, Topic>> = {
@@ -21,6 +22,7 @@ const topics: Readonly<Record<string, Topic>> = {
   footprint,
   scale,
   tunnel,
+  workers,
 }
 
 // --write stores the table in docs/benchmarks.md.
@@ -32,7 +34,7 @@ const [wanted = ''] = positionals
 console.log(heading())
 for (const [name, measure] of Object.entries(topics)) {
   if (!name.includes(wanted)) continue
-  const versions = ['tunnel', 'edges', 'events'].includes(name) ? toolVersions() : ''
+  const versions = ['tunnel', 'edges', 'events', 'workers'].includes(name) ? toolVersions() : ''
   if (versions) console.log(versions)
   const rows: Row[] = []
   for await (const row of measure()) {

@@ -17,11 +17,18 @@ export interface AditTunnel extends Contender {
   readonly authtoken: string
 }
 
-/** `adit serve`, an agent for HTTP and one for TCP, over the TLS link that is the default; `flags` are for the first. */
+interface AditOptions {
+  /** Of the agent for HTTP. */
+  readonly flags?: readonly string[]
+  /** Of the server. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/** `adit serve`, an agent for HTTP and one for TCP, over the TLS link that is the default. */
 export async function aditTunnel(
   folder: string,
   upstream: Upstream,
-  flags: readonly string[] = [],
+  { flags = [], environment: settings = {} }: AditOptions = {},
 ): Promise<AditTunnel> {
   const [http, https, agentPort, tcp] = await Promise.all(Array.from({ length: 4 }, freePort))
   if (!http || !https || !agentPort || !tcp) throw new Error('no port is free')
@@ -33,6 +40,7 @@ export async function aditTunnel(
     ADIT_SSH_ADDR: 'off',
     ADIT_DOMAIN: DOMAIN,
     ADIT_LOG_LEVEL: 'error',
+    ...settings,
   })
   const serverPid = server.child.pid ?? -1
   const authtoken = readFileSync(join(dataDir, 'authtoken'), 'utf8').trim()
