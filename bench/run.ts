@@ -12,7 +12,6 @@ import { toolVersions } from './support/tools.ts'
 import { tunnel } from './tunnel.ts'
 import { workers } from './workers.ts'
 
-/** The topics; `npm run bench -- NAME` runs only those whose name contains NAME. */
 const topics: Readonly<Record<string, Topic>> = {
   api,
   capture,
@@ -25,21 +24,40 @@ const topics: Readonly<Record<string, Topic>> = {
   workers,
 }
 
-// --write stores the table in docs/benchmarks.md.
+/** Those that measure other programs. */
+const withPeers = ['tunnel', 'edges', 'events', 'workers']
+
+// `npm run bench -- NAME` runs the topics whose name contains NAME; --write stores their tables in docs/benchmarks.md.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { write: { type: 'boolean', default: false } },
 })
-const [wanted = ''] = positionals
-console.log(heading())
-for (const [name, measure] of Object.entries(topics)) {
-  if (!name.includes(wanted)) continue
-  const versions = ['tunnel', 'edges', 'events', 'workers'].includes(name) ? toolVersions() : ''
+const [wanted = 'all'] = positionals
+const chosen = Object.keys(topics).filter(name => wanted === 'all' || name.includes(wanted))
+if (chosen.length === 0) throw new Error(`"${wanted}" is no topic: ${Object.keys(topics).join(', ')} or all`)
+
+async function run(name: string, measure: Topic): Promise<void> {
+  const begun = performance.now()
+  const versions = withPeers.includes(name) ? toolVersions() : ''
   if (versions) console.log(versions)
   const rows: Row[] = []
   for await (const row of measure()) {
     console.log(render(row))
     rows.push(row)
   }
-  if (values.write) await writeSection(name, rows, versions)
+  const seconds = Math.round((performance.now() - begun) / 1000)
+  console.log(`${name}: ${seconds} s`)
+  if (values.write) await writeSection(name, rows, { versions, seconds })
+}
+
+console.log(heading())
+for (const name of chosen) {
+  try {
+    const measure = topics[name]
+    if (measure) await run(name, measure)
+  } catch (error) {
+    // The others still run, and the document keeps the earlier table of this one.
+    console.error(`${name}:`, error)
+    process.exitCode = 1
+  }
 }

@@ -22,8 +22,8 @@ const wantedWork = process.env['BENCH_WORK'] ?? ''
 type Start = (folder: string, upstream: Upstream) => Promise<Contender>
 
 const peers: Readonly<Record<string, Start>> = {
-  nginx: (folder, { http }) => nginxProxy('nginx', folder, http),
-  'nginx -> nginx': (folder, { http }) => nginxTwice(folder, http),
+  nginx: (folder, target) => nginxProxy('nginx', folder, target),
+  'nginx -> nginx': nginxTwice,
   'ssh -R': sshReverse,
   localtunnel,
   frp,
@@ -48,14 +48,20 @@ class Field implements AsyncDisposable {
 
   async start(): Promise<void> {
     const http = this.#parts.use(await upstream(this.folder))
-    const tcp = program('tcp-upstream-program.ts')
-    this.#parts.defer(() => void tcp.kill())
-    const { port } = await ask<{ port: number }>(tcp, {})
-    const target = { http: http.port, tcp: port }
+    const tcp = await this.#service('tcp-upstream-program.ts')
+    const grpc = await this.#service('grpc-upstream-program.ts')
+    const target = { http: http.port, tcp, grpc }
     this.adit = await this.#try('adit', () => aditTunnel(this.folder, target))
     for (const [name, start] of Object.entries(peers))
       if (chosen.length === 0 || chosen.includes(name))
         await this.#try(name, () => start(this.folder, target))
+  }
+
+  /** Starts a service of the peers and returns its port. */
+  async #service(file: string): Promise<number> {
+    const child = program(file)
+    this.#parts.defer(() => void child.kill())
+    return (await ask<{ port: number }>(child, {})).port
   }
 
   async #try<C extends Contender>(name: string, start: () => Promise<C>): Promise<C | undefined> {

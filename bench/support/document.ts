@@ -10,7 +10,8 @@ const file = join(import.meta.dirname, '../../docs/benchmarks.md')
 const INTRODUCTION = `# Benchmarks
 
 Throughput, latency, CPU and memory of Adit beside other programs, written by \`npm run bench\`. Figures are medians of
-interleaved rounds on one machine, so only the ratios are comparable elsewhere. "ours" is Adit; "ratio" is ours divided by
+interleaved rounds on one machine, so only the ratios are comparable elsewhere. \`npm run bench -- all --write\` writes
+this whole page. "ours" is Adit; "ratio" is ours divided by
 the peer's unless it has a unit. Memory rows of short runs are inexact, because these open few connections.
 `
 
@@ -18,12 +19,17 @@ const tableRow = (texts: readonly string[]): string =>
   `| ${texts.map(text => text.replaceAll('|', '\\|')).join(' | ')} |\n`
 
 /** Replaces the section of a topic in docs/benchmarks.md, and leaves the others. */
-export async function writeSection(topic: string, rows: readonly Row[], versions: string): Promise<void> {
+export async function writeSection(
+  topic: string,
+  rows: readonly Row[],
+  { versions, seconds: took }: { readonly versions: string; readonly seconds: number },
+): Promise<void> {
   const section =
     `## ${topic}\n\n` +
     `\`npm run bench -- ${topic} --write\`, ${rounds} rounds of ${seconds} s, ` +
     `${new Date().toISOString().slice(0, 10)}, ` +
-    `Node ${process.version}, ${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}).\n${versions}\n` +
+    `Node ${process.version}, ${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}), ` +
+    `took ${took} s.\n${versions}\n` +
     `\n${tableRow(['work', 'ours', 'peer', 'ratio', 'target', ''])}` +
     tableRow(['---', '---:', '---:', '---:', '---:', '---']) +
     rows.map(row => tableRow(cells(row))).join('')

@@ -103,6 +103,10 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks.reduce((sum, each) => sum + each, 0) / TICKS_PER_SECOND
 }
 
+/** The memory of processes and their descendants, in bytes. */
+export const residentOfAll = (pids: readonly number[]): number =>
+  pids.flatMap(family).reduce((sum, pid) => sum + residentBytes(pid), 0)
+
 /** The memory of one process, in bytes. */
 export function residentBytes(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

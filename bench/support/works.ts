@@ -2,7 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import { type Figures, seconds } from './interleave.ts'
 import type { Contender, Door } from './peers/contender.ts'
 import { BULK_BYTES } from './peers/nginx.ts'
-import { cpuSeconds } from './processes.ts'
+import type { GrpcFigures, GrpcJob } from './grpc-load-program.ts'
+import { cpuSeconds, residentOfAll } from './processes.ts'
 import { ask, program } from './programs.ts'
 import { perSecond, type Row } from './row.ts'
 import type { TcpFigures, TcpJob } from './tcp-load-program.ts'
@@ -24,7 +25,7 @@ export interface Shown {
 
 export interface Work {
   readonly name: string
-  readonly door: 'http' | 'https' | 'tcp'
+  readonly door: 'http' | 'https' | 'tcp' | 'grpc'
   readonly measure: (door: Door, contender: Contender, folder: string) => Promise<Figures>
   readonly shown: readonly Shown[]
 }
@@ -76,7 +77,33 @@ const http =
     const before = cpuSeconds(contender.pids)
     const { perSecond: rate, p50Ms, p99Ms } = await wrk(door, { ...work, seconds }, folder)
     const cpu = ((cpuSeconds(contender.pids) - before) / (rate * seconds)) * 10_000
-    return { perSecond: rate, p50Ms, p99Ms, cpu, bytesPerSecond: rate * BULK_BYTES }
+    const resident = residentOf(contender)
+    return { perSecond: rate, p50Ms, p99Ms, cpu, resident, bytesPerSecond: rate * BULK_BYTES }
+  }
+
+/** The memory of the server and its agent; further agents serve other protocols. */
+const residentOf = ({ pids }: Contender): number => residentOfAll(pids.slice(0, 2))
+
+const atRest: Work['measure'] = async (_door, contender) => {
+  await setTimeout(500)
+  return { resident: residentOf(contender) }
+}
+
+const grpc =
+  (work: GrpcJob['work'], calls: number): Work['measure'] =>
+  async (_door, contender) => {
+    const door = contender.grpc
+    if (door === undefined) throw new Error('it has no address for gRPC')
+    const child = program('grpc-load-program.ts')
+    try {
+      const before = cpuSeconds(contender.pids)
+      const job: GrpcJob = { ...door, work, calls, milliseconds: seconds * 1000 }
+      const { perSecond: rate } = await ask<GrpcFigures>(child, job)
+      const spent = cpuSeconds(contender.pids) - before
+      return { perSecond: rate, cpu: (spent / (rate * seconds)) * 10_000 }
+    } finally {
+      child.kill()
+    }
   }
 
 const http2 =
@@ -121,9 +148,15 @@ const cpu: Shown = {
   label: 'CPU/10k',
   show: value => `${value.toFixed(2)} s`,
 }
+const memory: Shown = {
+  key: 'resident',
+  label: 'memory',
+  show: value => `${Math.round(value / 1e6)} MB`,
+}
 const small = (connections: number) => http({ path: '/', connections })
 
 export const works: readonly Work[] = [
+  { name: 'at rest, server and agent', door: 'http', measure: atRest, shown: [memory] },
   {
     name: 'small answers, 1 connection',
     door: 'http',
@@ -134,7 +167,7 @@ export const works: readonly Work[] = [
     name: 'small answers, 64 connections',
     door: 'http',
     measure: small(64),
-    shown: [requests(0.7, 1, 2.5), p50, { ...p99, targets: { nginx: atMost(2.5) } }, cpu],
+    shown: [requests(0.7, 1, 2.5), p50, { ...p99, targets: { nginx: atMost(2.5) } }, cpu, memory],
   },
   {
     name: 'small answers, 256 connections',
@@ -195,6 +228,18 @@ export const works: readonly Work[] = [
     door: 'https',
     measure: http2({ path: '/bulk', connections: 1, streams: 4 }),
     shown: [bytes({ nginx: atLeast(0.7) })],
+  },
+  {
+    name: 'gRPC, unary calls, 32 at a time',
+    door: 'grpc',
+    measure: grpc('unary', 32),
+    shown: [requests(0.8, 1), cpu],
+  },
+  {
+    name: 'gRPC, messages there and back, 32 streams',
+    door: 'grpc',
+    measure: grpc('stream', 32),
+    shown: [requests(0.8, 1), cpu],
   },
   {
     name: 'TCP round trips, 1 connection',

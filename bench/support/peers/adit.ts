@@ -6,6 +6,7 @@ import { Running, words } from '../processes.ts'
 import type { Contender, Door, Upstream } from './contender.ts'
 
 const NAME = 'bench'
+const GRPC_NAME = 'calls'
 const DOMAIN = 'adit.localhost'
 const program = join(import.meta.dirname, '../../../bin/adit')
 
@@ -24,10 +25,10 @@ interface AditOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** `adit serve`, an agent for HTTP and one for TCP, over the TLS link that is the default. */
+/** `adit serve`, agents for HTTP, TCP and, where it is measured, gRPC, over the TLS link that is the default. */
 export async function aditTunnel(
   folder: string,
-  upstream: Upstream,
+  upstream: Omit<Upstream, 'grpc'> & Partial<Upstream>,
   { flags = [], environment: settings = {} }: AditOptions = {},
 ): Promise<AditTunnel> {
   const [http, https, agentPort, tcp] = await Promise.all(Array.from({ length: 4 }, freePort))
@@ -59,6 +60,9 @@ export async function aditTunnel(
     const lines = [
       [...words(`http ${upstream.http} --name ${NAME}`), ...flags],
       words(`tcp ${upstream.tcp} --port ${tcp}`),
+      ...(upstream.grpc === undefined
+        ? []
+        : [words(`http ${upstream.grpc} --name ${GRPC_NAME} --upstream-protocol http2`)]),
     ]
     for (const line of lines) {
       const agent = new Running(program, line, environment)
@@ -75,6 +79,7 @@ export async function aditTunnel(
     http: { port: http, host },
     https: { port: https, host },
     tcp: { port: tcp, host },
+    grpc: { port: https, host: `${GRPC_NAME}.${DOMAIN}`, ca: environment.ADIT_CA_FILE },
     pids: [serverPid, ...agents.map(agent => agent.pid)],
     serverPid,
     agentPort,

@@ -5,13 +5,20 @@ export interface Door {
   readonly host: string
 }
 
+/** The address for gRPC clients. */
+export interface GrpcDoor extends Door {
+  /** The file of the CA, or of the certificate. */
+  readonly ca: string
+}
+
 /** A program that forwards traffic to the upstream. An unsupported protocol has no address. */
 export interface Contender extends AsyncDisposable {
   readonly name: string
   readonly http?: Door
   readonly https?: Door
   readonly tcp?: Door
-  /** The processes whose CPU time is its cost. */
+  readonly grpc?: GrpcDoor
+  /** The processes whose CPU time is its cost: the server and the agent first, then agents of other protocols. */
   readonly pids: readonly number[]
 }
 
@@ -19,4 +26,5 @@ export interface Contender extends AsyncDisposable {
 export interface Upstream {
   readonly http: number
   readonly tcp: number
+  readonly grpc: number
 }

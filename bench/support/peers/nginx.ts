@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { outputOf, Running } from '../processes.ts'
 import { needTool } from '../tools.ts'
-import type { Contender } from './contender.ts'
+import type { Contender, Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 
 export const BULK_BYTES = 10 * 1024 * 1024
@@ -61,14 +61,19 @@ export async function upstream(folder: string): Promise<NginxUpstream> {
 export async function newCertificate(folder: string): Promise<{ key: string; certificate: string }> {
   mkdirSync(folder, { recursive: true })
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
-  const options = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost'
+  const options =
+    '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost'
   await outputOf(needTool('openssl'), ['req', ...options.split(' '), '-keyout', key, '-out', certificate])
   return { key, certificate }
 }
 
 /** A plain reverse proxy: a tunnel with one hop. */
-export async function nginxProxy(name: string, folder: string, target: number): Promise<Contender> {
-  const [port, tlsPort] = [await freePort(), await freePort()]
+export async function nginxProxy(
+  name: string,
+  folder: string,
+  { http: target, grpc }: Pick<Upstream, 'http' | 'grpc'>,
+): Promise<Contender> {
+  const [port, tlsPort, grpcPort] = [await freePort(), await freePort(), await freePort()]
   const own = join(folder, name.replaceAll(/\W+/g, '-'))
   const { key, certificate } = await newCertificate(own)
   const running = await nginx(
@@ -83,6 +88,12 @@ export async function nginxProxy(name: string, folder: string, target: number): 
       proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr;
       proxy_request_buffering off; proxy_buffers 8 64k; proxy_max_temp_file_size 0;
     }
+  }
+  upstream calls { server 127.0.0.1:${grpc}; keepalive 512; keepalive_requests 1000000000; }
+  server {
+    listen 127.0.0.1:${grpcPort} ssl http2;
+    ssl_certificate ${certificate}; ssl_certificate_key ${key}; ssl_protocols TLSv1.2 TLSv1.3;
+    location / { grpc_pass grpc://calls; client_max_body_size 0; grpc_read_timeout 600s; }
   }`,
     port,
   )
@@ -91,15 +102,16 @@ export async function nginxProxy(name: string, folder: string, target: number): 
     name,
     http: { port, host },
     https: { port: tlsPort, host },
+    grpc: { port: grpcPort, host, ca: certificate },
     pids: [running.pid],
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   }
 }
 
 /** Two of them in a row: the best case of a tunnel with two hops. */
-export async function nginxTwice(folder: string, target: number): Promise<Contender> {
+export async function nginxTwice(folder: string, target: Upstream): Promise<Contender> {
   const inner = await nginxProxy('nginx inner', folder, target)
-  const outer = await nginxProxy('nginx outer', folder, inner.http?.port ?? 0)
+  const outer = await nginxProxy('nginx outer', folder, { ...target, http: inner.http?.port ?? 0 })
   return {
     name: 'nginx -> nginx',
     pids: [...inner.pids, ...outer.pids],
