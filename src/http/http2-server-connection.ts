@@ -19,7 +19,8 @@ import {
   type Glitch,
 } from '#http/http2-limits.ts'
 import { OverheadMeter } from '#http/http2-overhead.ts'
-import { Http2Request, type RequestOptions } from '#http/http2-request.ts'
+import type { RequestOptions } from '#http/http2-exchange.ts'
+import { Http2Request } from '#http/http2-request.ts'
 import { UnreadStreams } from '#http/http2-unread.ts'
 import { timeoutChecker, type HasTimeouts } from '#http/timeout-checker.ts'
 

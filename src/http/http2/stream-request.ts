@@ -1,20 +1,14 @@
 import { createHash } from 'node:crypto'
-import { noBody } from '#http/body.ts'
-import { ClientAbort, type Exchange, type HttpClientConnection, type Reply } from '#http/exchange.ts'
+import type { Reply } from '#http/exchange.ts'
 import { REQUEST_ID, type RequestHead, type ResponseHead } from '#http/head.ts'
 import { HttpError } from '#http/http-error.ts'
 import { TextBody } from '#http/http1-whole.ts'
-import type { RequestOptions } from '#http/http2-request.ts'
-import { IDLE_BODY } from '#http/http2-limits.ts'
+import { discardBody, Http2Exchange, lengthOf, type RequestOptions } from '#http/http2-exchange.ts'
 import { RequestBody } from '#http/http2/request-body.ts'
 import { KEY_NAME, requestHeadOf } from '#http/http2/request-head.ts'
 import { ResponseSender } from '#http/http2/response-sender.ts'
 import { StreamSplice } from '#http/http2/stream-splice.ts'
 import { errorReply } from '#http/pages.ts'
-import { withPage } from '#http/pages/send-page.ts'
-import { defaultTheme } from '#http/pages/theme.ts'
-import { requestClient } from '#http/request-client.ts'
-import { RequestContext } from '#http/request-context.ts'
 import type { HeaderField } from '#http2/header-field.ts'
 import { INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from '#http2/protocol.ts'
 import type { RequestFields } from '#http2/request-fields.ts'
@@ -25,14 +19,9 @@ const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const LAST_STATUS = 599
 
 /** One request of a client and its response, on a stream. */
-export class StreamRequest implements StreamReader {
+export class StreamRequest extends Http2Exchange implements StreamReader {
   readonly #stream: Http2Stream
-  readonly #options: RequestOptions
   readonly #now: () => number
-  readonly #clientAbort = new ClientAbort()
-  readonly #context = new RequestContext()
-  #client: HttpClientConnection
-  #head: RequestHead | undefined
   #body: RequestBody | undefined
   #sender: ResponseSender | undefined
   #splice: StreamSplice | undefined
@@ -41,9 +30,8 @@ export class StreamRequest implements StreamReader {
   #isBroken = false
 
   constructor(stream: Http2Stream, options: RequestOptions, now: () => number) {
+    super(options)
     this.#stream = stream
-    this.#options = options
-    this.#client = options.client
     this.#now = now
   }
 
@@ -55,12 +43,12 @@ export class StreamRequest implements StreamReader {
       this.#send(errorReply(head.code, undefined, head.values))
       return
     }
-    this.#head = head
-    this.#client = requestClient(this.#client, head, this.#options.proxies)
+    this.begin(head)
     if (!ends && fields.protocol === undefined)
-      this.#context.connection.content = this.#body = this.#bodyOf(head)
-    else this.#context.connection.contentEnded = performance.now()
-    this.#options.answer(this.#exchange(head)).then(this.#replied, this.#faulted)
+      this.context.connection.content = this.#body = this.#bodyOf(head)
+    else this.context.connection.contentEnded = performance.now()
+    const sendInformational = (interim: ResponseHead): void => this.#sendInformational(interim)
+    this.ask(head, this.#body, sendInformational).then(this.#onReply, this.#onFault)
   }
 
   data(bytes: Buffer): void {
@@ -73,7 +61,7 @@ export class StreamRequest implements StreamReader {
       this.#splice.finish()
       return
     }
-    if (this.#body !== undefined) this.#context.connection.contentEnded = performance.now()
+    if (this.#body !== undefined) this.context.connection.contentEnded = performance.now()
     this.#body?.end(trailers)
   }
 
@@ -93,21 +81,21 @@ export class StreamRequest implements StreamReader {
   }
 
   closed(): void {
-    this.#options.observer?.ended(this.#context, this.#stream.isLocallyEnded)
+    this.over(this.#stream.isLocallyEnded)
     this.#body?.fail(new Error('The stream was reset.'))
-    this.#clientAbort.abort()
+    this.clientAbort.abort()
     this.#sender?.cancel()
     this.#splice?.abort()
   }
 
-  readonly #replied = (reply: Reply): void => {
+  readonly #onReply = (reply: Reply): void => {
     this.#guard(() => this.#reply(reply))
   }
 
-  readonly #faulted = (error: unknown): void => {
+  readonly #onFault = (error: unknown): void => {
     this.#guard(() => {
-      if (this.#head !== undefined) this.#options.observer?.failed(this.#head, error)
-      if (!this.#isBroken) this.#send(errorReply('gateway_fault', this.#head))
+      this.faulted(error)
+      if (!this.#isBroken) this.#send(errorReply('gateway_fault', this.head))
     })
   }
 
@@ -120,24 +108,11 @@ export class StreamRequest implements StreamReader {
     }
   }
 
-  #exchange(head: RequestHead): Exchange {
-    return {
-      client: this.#client,
-      head,
-      body: this.#body ?? (head.framing.kind === 'none' ? noBody : { ...noBody, framing: head.framing }),
-      clientAbort: this.#clientAbort,
-      context: this.#context,
-      sendInformational: interim => this.#sendInformational(interim),
-    }
-  }
-
-  #bodyOf({ framing, fields }: RequestHead): RequestBody {
-    // In a gRPC call either side may be silent for hours; gRPC has its own keep-alive and deadlines.
-    const isCall = fields.get('content-type')?.startsWith('application/grpc') === true
+  #bodyOf(head: RequestHead): RequestBody {
     return new RequestBody({
       stream: this.#stream,
-      framing,
-      idleMs: isCall ? Infinity : (this.#options.bodyPatience ?? IDLE_BODY),
+      framing: head.framing,
+      idleMs: this.bodyPatience(head),
       now: this.#now,
       broken: reason => this.#rejectContent(reason),
     })
@@ -145,23 +120,16 @@ export class StreamRequest implements StreamReader {
 
   #rejectContent(reason: string): void {
     this.#isBroken = true
-    this.#clientAbort.abort()
+    this.clientAbort.abort()
     if (this.#stream.hasResponded) this.#stream.reset(PROTOCOL_ERROR)
-    else this.#send(errorReply('bad_message', this.#head, { reason }))
+    else this.#send(errorReply('bad_message', this.head, { reason }))
   }
 
   #sendInformational(interim: ResponseHead): void {
-    const { status, fields } = this.#confined(interim)
+    const { status, fields } = this.confined(interim)
     // RFC 9113 §8.6: HTTP/2 has no 101.
     if (this.#stream.hasResponded || status === 101) return
     this.#stream.respond(status, undefined, fields.text)
-  }
-
-  #confined(head: ResponseHead): ResponseHead {
-    const { isolation } = this.#options
-    return isolation === undefined || this.#head === undefined
-      ? head
-      : isolation.confined(head, this.#head.host)
   }
 
   #reply(reply: Reply): void {
@@ -175,51 +143,45 @@ export class StreamRequest implements StreamReader {
       this.#upgrade(reply, upgraded)
     } else {
       upgraded.abort()
-      this.#send(errorReply('upstream_invalid', this.#head, { reason: 'it changed the protocol' }))
+      this.#send(errorReply('upstream_invalid', this.head, { reason: 'it changed the protocol' }))
     }
   }
 
   /** Whether the service has accepted the WebSocket that was asked for. */
   #isAccepted({ fields }: ResponseHead): boolean {
-    if (this.#head?.upgrade !== 'websocket') return false
-    const key = this.#head.fields.get(KEY_NAME) ?? ''
+    if (this.head?.upgrade !== 'websocket') return false
+    const key = this.head.fields.get(KEY_NAME) ?? ''
     const accept = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
     return fields.get('sec-websocket-accept') === accept
   }
 
   #upgrade(reply: Reply, upgraded: NonNullable<Reply['upgraded']>): void {
-    this.#options.observer?.replied(this.#client, this.#head, reply, this.#context)
+    this.replied(reply)
     if (this.#stream.isOver) {
       upgraded.abort()
       return
     }
-    const { fields } = this.#confined(reply.head)
+    const { fields } = this.confined(reply.head)
     this.#stream.respond(200, undefined, fields.withoutAll(['upgrade', 'sec-websocket-accept']).text)
     this.#splice = new StreamSplice(this.#stream, upgraded, this.#now)
-    this.#context.connection.upgraded = this.#splice
+    this.context.connection.upgraded = this.#splice
     this.#splice.start()
   }
 
   #send(given: Reply): void {
-    const { observer, theme = defaultTheme } = this.#options
-    const client = this.#client
-    const context = this.#context
-    const reply = given.page === undefined ? given : withPage(given, { theme, ip: client.ip, context })
-    observer?.replied(client, this.#head, reply, context)
+    const reply = this.replied(given)
     if (this.#stream.isOver) {
       reply.body.cancel()
       return
     }
     const { status } = reply.head
-    if (this.#head?.method === 'HEAD' || status === 204 || status === 304) this.#sendHeadAlone(reply)
+    if (this.head?.method === 'HEAD' || status === 204 || status === 304) this.#sendHeadAlone(reply)
     else this.#sendAll(reply)
   }
 
-  #sendHeadAlone({ head, body }: Reply): void {
-    // Reading an empty body signals the end of the exchange; any other body is not needed.
-    if (body.framing.kind === 'none') body.read(ignored, false)
-    else body.cancel()
-    if (this.#respond(head)) this.#stream.end()
+  #sendHeadAlone(reply: Reply): void {
+    discardBody(reply)
+    if (this.#respond(reply.head)) this.#stream.end()
   }
 
   #sendAll({ head, body }: Reply): void {
@@ -235,25 +197,23 @@ export class StreamRequest implements StreamReader {
       head: () => this.#respond(head),
       failed: isSent => {
         if (isSent) this.#stream.reset(INTERNAL_ERROR)
-        else this.#send(errorReply('upstream_closed', this.#head))
+        else this.#send(errorReply('upstream_closed', this.head))
       },
     })
     this.#sender.start()
   }
 
   #respond(head: ResponseHead): boolean {
-    const { framing, announcedLength, status, fields } = this.#confined(head)
+    const confined = this.confined(head)
+    const { status, fields } = confined
     if (status > LAST_STATUS && !this.#hasRefused) {
       this.#hasRefused = true
-      this.#send(errorReply('upstream_invalid', this.#head, { reason: 'its head cannot be sent in HTTP/2' }))
+      this.#send(errorReply('upstream_invalid', this.head, { reason: 'its head cannot be sent in HTTP/2' }))
       return false
     }
-    const length = framing.kind === 'length' ? framing.length : announcedLength
     this.#body?.relax()
-    const id = `${REQUEST_ID}: ${this.#context.id}\r\n`
-    this.#stream.respond(status, status === 204 ? undefined : length, fields.text, id)
+    const id = `${REQUEST_ID}: ${this.context.id}\r\n`
+    this.#stream.respond(status, lengthOf(confined), fields.text, id)
     return true
   }
 }
-
-const ignored = { data: () => undefined, end: () => undefined, fail: () => undefined }
