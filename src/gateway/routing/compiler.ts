@@ -4,6 +4,7 @@ import type { Log } from '#base/log.ts'
 import { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import type { Backend, BackendParts } from '#gateway/backends/backend.ts'
 import { buildBackend } from '#gateway/backends/index.ts'
+import { atBackend } from '#gateway/backends/upstream-record.ts'
 import { chain } from '#gateway/routing/chain.ts'
 import { planned } from '#gateway/routing/plan.ts'
 import type { Endpoint, Handler } from '#http/exchange.ts'
@@ -14,7 +15,6 @@ import { endpointOf, type ModuleContext } from '#http/place.ts'
 import { errorReply } from '#http/pages.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
-import { isReservedPath } from '#auth/sign-in/paths.ts'
 import type { CapturedBy } from '#registry/always-captured.ts'
 import type { RouteInfo } from '#http/request-context.ts'
 import type { Captures } from '#telemetry/capture/captures.ts'
@@ -83,7 +83,7 @@ export class Compiler {
         capturedBy: capturedBy(sources),
       }
       const last = backend?.answer ?? offline
-      const whole = replayable(route, handlers, unreserved(last))
+      const whole = replayable(route, handlers, atBackend(last))
       const answer = traced(route, whole, this.#options.captures)
       const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
       const plan = { route, modules, backendId: backendIdIn(sources) }
@@ -198,12 +198,3 @@ function replayable(
     return skipsModules ? backend(exchange) : whole(exchange)
   }
 }
-
-/** Keeps the gateway's own paths from every backend; sign-in handles its paths before. Others are timed from here. */
-const unreserved =
-  (backend: Endpoint): Endpoint =>
-  exchange => {
-    if (isReservedPath(exchange.head.path)) return Promise.resolve(errorReply('reserved_path', exchange.head))
-    exchange.context.upstream.upstreamStartedAt = performance.now()
-    return backend(exchange)
-  }
