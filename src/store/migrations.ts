@@ -6,6 +6,11 @@ import { StoreError } from '#store/store-error.ts'
 /** A step from one schema to the next. A released one never changes: databases store its checksum. */
 export interface Migration {
   readonly version: number
+  /**
+   * The oldest version whose programs can use the schema after this migration, so that they can start beside newer ones
+   * during an upgrade. By default none can.
+   */
+  readonly compatibleFrom?: number
   readonly statements: (dialect: Dialect) => readonly string[]
 }
 
@@ -154,7 +159,7 @@ export function* checkInstallation(dialect: Dialect): Steps<void> {
 /** Rejects unless the schema is up to date. */
 export function* checkSchema(dialect: Dialect, known: readonly Migration[] = migrations): Steps<void> {
   const present = yield* applied()
-  verify(dialect, known, present)
+  yield* verify(dialect, known, present)
   const missing = known.filter(({ version }) => !present.some(other => other.version === version))
   if (missing.length === 0) return
   const text =
@@ -170,13 +175,13 @@ export function* migrate(dialect: Dialect, known: readonly Migration[] = migrati
     `CREATE TABLE IF NOT EXISTS migration (version ${dialect.integer} PRIMARY KEY, checksum TEXT NOT NULL)
       ${dialect.tableEnd}`,
   )
-  verify(dialect, known, yield* applied())
+  yield* verify(dialect, known, yield* applied())
   yield* query('COMMIT')
 
   for (const migration of known) yield* apply(dialect, migration)
 }
 
-function* apply(dialect: Dialect, { version, statements }: Migration): Steps<void> {
+function* apply(dialect: Dialect, { version, compatibleFrom, statements }: Migration): Steps<void> {
   yield* query(dialect.begin)
   yield* query(dialect.lockSchema)
   // Another process may have applied it while this one waited for the lock.
@@ -184,16 +189,34 @@ function* apply(dialect: Dialect, { version, statements }: Migration): Steps<voi
     const texts = statements(dialect)
     for (const text of texts) yield* query(text)
     yield* query('INSERT INTO migration (version, checksum) VALUES ($1, $2)', version, checksum(texts))
+    if (compatibleFrom !== undefined)
+      yield* query(
+        'INSERT INTO meta (key, value) VALUES ($1, $2)',
+        compatibleKey(version),
+        String(compatibleFrom),
+      )
   }
   yield* query('COMMIT')
 }
 
 const applied = () => query<Applied>('SELECT version, checksum FROM migration ORDER BY version')
 
-function verify(dialect: Dialect, known: readonly Migration[], present: readonly Applied[]): void {
+/** Older programs do not know the migration, so the database has what it declares. */
+const compatibleKey = (version: number): string => `schema_${version}_compatible_from`
+
+function* isCompatible(version: number, newest: number): Steps<boolean> {
+  const [found] = yield* query<{ readonly value: string }>(
+    'SELECT value FROM meta WHERE key = $1',
+    compatibleKey(version),
+  )
+  return found !== undefined && Number(found.value) <= newest
+}
+
+function* verify(dialect: Dialect, known: readonly Migration[], present: readonly Applied[]): Steps<void> {
   const newest = Math.max(0, ...known.map(migration => migration.version))
   for (const { version, checksum: recorded } of present) {
     if (version > newest) {
+      if (yield* isCompatible(version, newest)) continue
       throw new StoreError(
         'newer_schema',
         `The database has schema version ${version}, but this program knows only versions up to ${newest}. Start the newer program.`,

@@ -62,7 +62,11 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /** Starts another node; with the place of an earlier one, it takes over its addresses. */
-  async add(place?: Pick<Node, 'host' | 'environment'>, more: Record<string, string> = {}): Promise<Node> {
+  async add(
+    place?: Pick<Node, 'host' | 'environment'>,
+    more: Record<string, string> = {},
+    path?: string,
+  ): Promise<Node> {
     const [first] = this.nodes
     const folder = newFolder()
     if (first)
@@ -78,7 +82,7 @@ export class TestCluster implements AsyncDisposable {
       ADIT_PUBLIC_ADDRESSES: host,
       ADIT_TCP_HOST: host,
     }
-    const process = await spawnServer(folder, environment)
+    const process = await spawnServer(folder, environment, path)
     const node = { process, folder, host, environment }
     this.nodes.push(node)
     return node

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { memoryUsage } from 'node:process'
 import { after, before, suite, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { silentLog } from '#base/log.ts'
 import type { NodeStore } from '#base/node-store.ts'
 import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
@@ -8,7 +11,10 @@ import { openNodeStore } from '#store/postgres-cluster.ts'
 import { openPostgres } from '#store/postgres.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
+import { seedTunnels } from './seed-tunnels.ts'
 import { sessionRecord, tunnelRecord } from '../support/records.ts'
+
+const TUNNELS = process.env['TEST_LONG'] === undefined ? 5000 : 100_000
 
 /** One node's part in the directory, with the reads that a test may hold back. */
 class TestNode implements AsyncDisposable {
@@ -105,6 +111,23 @@ suite('the directory of a cluster', () => {
     await first[Symbol.asyncDispose]()
     await until(() => directory.sessions.size === 1)
     assert.deepEqual([...directory.tunnels.keys()].toSorted(), ['tn_ts_stays_a', 'tn_ts_stays_b'])
+  })
+
+  test('CLU-11 is read at once, whatever its size, into little memory', async t => {
+    const url = await newDatabase()
+    await seedTunnels(url, TUNNELS)
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    collect()
+    const empty = memoryUsage().heapUsed
+    const begun = performance.now()
+    await using node = await TestNode.start(url, 'nd_new')
+    t.diagnostic(`${TUNNELS} tunnels were read in ${Math.round(performance.now() - begun)} ms`)
+    assert.equal(node.directory.tunnels.size, TUNNELS)
+    collect()
+    const each = (memoryUsage().heapUsed - empty) / TUNNELS
+    t.diagnostic(`${Math.round(each)} bytes for each tunnel with its session`)
+    assert.ok(each <= 1500, `${each} bytes`)
   })
 
   test('has all records of a node that writes before it knows that PostgreSQL has lost them', async () => {

@@ -17,6 +17,16 @@ const later: readonly Migration[] = [
   ...migrations,
   { version: 1000, statements: () => ['ALTER TABLE resource ADD COLUMN later TEXT'] },
 ]
+/** The same, which says that programs of this version can use it too. */
+const compatible = later.map(migration => ({
+  ...migration,
+  ...(migration.version === 1000 && { compatibleFrom: migrations.length }),
+}))
+/** A later one, which such programs cannot use. */
+const incompatible: readonly Migration[] = [
+  ...compatible,
+  { version: 1001, compatibleFrom: 1000, statements: () => ['ALTER TABLE resource ADD COLUMN last TEXT'] },
+]
 /** A program whose first migration differs from ours. */
 const foreign: readonly Migration[] = [{ version: 1, statements: () => ['CREATE TABLE other (id TEXT)'] }]
 const failing: readonly Migration[] = [
@@ -28,6 +38,7 @@ const failing: readonly Migration[] = [
 
 const refusals = [
   { known: later, code: 'newer_schema', message: /schema version 1000, .* up to 3\b/ },
+  { known: incompatible, code: 'newer_schema', message: /schema version 1001, .* up to 3\b/ },
   { known: foreign, code: 'unusable', message: /by another program/ },
 ] as const
 
@@ -46,8 +57,8 @@ suite('sqlite migrations', () => {
   }
 
   for (const { known, code, message } of refusals) {
-    test(`refuse with ${code}`, async () => {
-      const file = join(folder.path, `${code}.db`)
+    test(`refuse version ${known.at(-1)?.version} with ${code}`, async () => {
+      const file = join(folder.path, `${known.length}.db`)
       run(file, migrate(sqlite, known))
       await assert.rejects(openSqlite(file), { name: 'StoreError', code, message })
       // The refusal gives up the lock, so that the right program can open it.
@@ -85,12 +96,19 @@ suite('postgres migrations', () => {
   }
 
   for (const { known, code, message } of refusals) {
-    test(`refuse with ${code}`, async () => {
+    test(`refuse version ${known.at(-1)?.version} with ${code}`, async () => {
       const url = await server.newDatabase()
       await run(url, migrate(postgres, known))
       await assert.rejects(openPostgres(url), { name: 'StoreError', code, message })
     })
   }
+
+  test('let a program use a newer schema that says so', async () => {
+    const url = await server.newDatabase()
+    await run(url, migrate(postgres, compatible))
+    await using store = await openPostgres(url)
+    await store.ping()
+  })
 
   test('leave nothing of one that fails', async () => {
     const url = await server.newDatabase()

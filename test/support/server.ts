@@ -123,9 +123,13 @@ export async function startServer(settings: Record<string, string> = {}): Promis
 }
 
 /** `adit` as a process of its own. Variables named ADIT_* of the test's own environment do not reach it. */
-export function spawnAdit(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
+export function spawnAdit(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  path = program,
+): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
-  const child = spawn(program, args, {
+  const child = spawn(path, args, {
     env: { ...Object.fromEntries(inherited), ADIT_ACME_DIRECTORY: 'off', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -177,8 +181,9 @@ function boundIn(welcome: string): Running['bound'] {
 export async function spawnServer(
   dataDir: string,
   environment: Record<string, string> = {},
+  path = program,
 ): Promise<Process> {
-  const child = spawnAdit(['serve'], {
+  const settings = {
     ADIT_DATA_DIR: dataDir,
     ADIT_API_ADDR: '127.0.0.1:0',
     ADIT_HTTP_ADDR: '127.0.0.1:0',
@@ -189,7 +194,8 @@ export async function spawnServer(
     // The more it says, the more is searched for secrets.
     ADIT_LOG_LEVEL: 'debug',
     ...environment,
-  })
+  }
+  const child = spawnAdit(['serve'], settings, path)
   let complaint = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text))
   const lines: string[] = []

@@ -1,24 +1,27 @@
 /** Ids by what they belong to, so that a part of many records is found without reading them all. */
 export class IdGroups {
-  readonly #groups = new Map<string, Set<string>>()
+  /** Most groups have one id, for which a set would need more memory than the record. */
+  readonly #groups = new Map<string, string | Set<string>>()
 
   get keys(): string[] {
     return [...this.#groups.keys()]
   }
 
   of(key: string): string[] {
-    return [...(this.#groups.get(key) ?? [])]
+    const ids = this.#groups.get(key) ?? []
+    return typeof ids === 'string' ? [ids] : [...ids]
   }
 
   add(key: string, id: string): void {
     const ids = this.#groups.get(key)
-    if (ids) ids.add(id)
-    else this.#groups.set(key, new Set([id]))
+    if (ids === undefined) this.#groups.set(key, id)
+    else if (typeof ids !== 'string') ids.add(id)
+    else if (ids !== id) this.#groups.set(key, new Set([ids, id]))
   }
 
   delete(key: string, id: string): void {
     const ids = this.#groups.get(key)
-    ids?.delete(id)
-    if (ids?.size === 0) this.#groups.delete(key)
+    if (typeof ids === 'object') ids.delete(id)
+    if (ids === id || (typeof ids === 'object' && ids.size === 0)) this.#groups.delete(key)
   }
 }

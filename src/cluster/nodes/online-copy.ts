@@ -18,6 +18,7 @@ export class OnlineCopy extends DirectoryCopy {
   readonly #sessionsOfNode = new IdGroups()
   #incarnation: string | undefined
   #sequence = 0
+  #lastGeneration = ''
 
   get incarnation(): string | undefined {
     return this.#incarnation
@@ -164,7 +165,10 @@ export class OnlineCopy extends DirectoryCopy {
   }
 
   #generation({ epoch, round }: Pick<From, 'epoch' | 'round'>): string {
-    return `${this.#incarnation}:${epoch}:${round}`
+    const generation = `${this.#incarnation}:${epoch}:${round}`
+    // One text for all records of a generation.
+    if (generation !== this.#lastGeneration) this.#lastGeneration = generation
+    return this.#lastGeneration
   }
 }
 
