@@ -167,7 +167,7 @@ const dashboardLimits = ({
   lifetimeMs: hours * 3_600_000,
 })
 
-const prunedBy = ({ store, userSessions, settings, events, log, now }: ControlPlaneOptions) => ({
+const prunedBy = ({ store, userSessions, settings, events, cluster, log, now }: ControlPlaneOptions) => ({
   store,
   signIns: {
     async prune() {
@@ -179,6 +179,7 @@ const prunedBy = ({ store, userSessions, settings, events, log, now }: ControlPl
   },
   auditDays: settings.audit_days,
   delivered: () => events.needed(),
+  isTurn: () => cluster?.membership.isFirst ?? true,
   log,
   now,
 })

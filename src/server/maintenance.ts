@@ -1,11 +1,11 @@
 import type { AcmeHandle } from '#domains/acme.ts'
 import type { ExpiryHandle } from '#domains/expiry/expiry-watch.ts'
-import { type Pruned, startPruning } from '#server/prune.ts'
+import { type PeriodicPruning, startPruning } from '#server/prune.ts'
 
 export interface MaintenanceOptions {
   readonly acme: AcmeHandle
   readonly expiry: ExpiryHandle
-  readonly pruned: Pruned
+  readonly pruned: PeriodicPruning
 }
 
 /** Background work that only one process may do at a time: a successor starts it when its predecessor has ended. */

@@ -26,6 +26,11 @@ export interface Pruned {
   readonly now: () => number
 }
 
+export interface PeriodicPruning extends Pruned {
+  /** False: another server of the cluster does it. */
+  readonly isTurn: () => boolean
+}
+
 /** Deletes expired rows, once. */
 export async function prune({
   store,
@@ -54,7 +59,7 @@ async function pruneCaptures(store: Store, now: number): Promise<void> {
 }
 
 /** Limits the change log, the outbox, the sign-in sessions, the usage and the captures; returns how to stop. */
-export function startPruning(pruned: Pruned): () => void {
+export function startPruning(pruned: PeriodicPruning): () => void {
   const background = {
     task: 'prune',
     log: pruned.log,
@@ -62,6 +67,7 @@ export function startPruning(pruned: Pruned): () => void {
   } as const
   const usageTime = cautiousClock(pruned.now)
   const pruneAll = async (): Promise<void> => {
+    if (!pruned.isTurn()) return
     await prune(pruned)
     await pruneUsage(pruned.store.usage, usageTime())
   }

@@ -22,13 +22,13 @@ class TestNode implements AsyncDisposable {
   readonly id: string
   isBlind = false
   readonly #store: NodeStore
-  readonly #membership: Membership
+  readonly membership: Membership
 
   constructor(url: string, id: string) {
     const store = openNodeStore(url)
     this.id = id
     this.#store = store
-    this.#membership = new Membership({ store, id, info: infoOf(id), log: silentLog })
+    this.membership = new Membership({ store, id, info: infoOf(id), log: silentLog })
     const unread = (): never => {
       throw new Error('This node does not read now.')
     }
@@ -39,21 +39,21 @@ class TestNode implements AsyncDisposable {
         snapshot: async () => (this.isBlind ? unread() : store.snapshot()),
         changes: async (...given) => (this.isBlind ? unread() : store.changes(...given)),
       },
-      membership: this.#membership,
+      membership: this.membership,
       log: silentLog,
     })
   }
 
   static async start(url: string, id: string): Promise<TestNode> {
     const node = new TestNode(url, id)
-    await node.#membership.start()
+    await node.membership.start()
     await node.directory.start()
     return node
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.directory[Symbol.asyncDispose]()
-    await this.#membership.close()
+    await this.membership.close()
     await this.#store[Symbol.asyncDispose]()
   }
 }
@@ -111,6 +111,20 @@ suite('the directory of a cluster', () => {
     await first[Symbol.asyncDispose]()
     await until(() => directory.sessions.size === 1)
     assert.deepEqual([...directory.tunnels.keys()].toSorted(), ['tn_ts_stays_a', 'tn_ts_stays_b'])
+  })
+
+  test('is swept by one node: the one that serves longest', async () => {
+    const url = await newDatabase()
+    await using first = await TestNode.start(url, 'nd_x')
+    const firsts = (nodes: readonly TestNode[]) => nodes.map(({ membership }) => membership.isFirst)
+    {
+      await using second = await TestNode.start(url, 'nd_a')
+      await until(() => first.membership.nodes.size === 2)
+      assert.deepEqual(firsts([first, second]), [true, false])
+      await first.membership.drain(first.id)
+      await until(() => firsts([first, second]), { fits: now => now.join() === 'false,true' })
+    }
+    assert.equal(first.membership.isFirst, false)
   })
 
   test('CLU-11 is read at once, whatever its size, into little memory', async t => {

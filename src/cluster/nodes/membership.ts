@@ -91,6 +91,12 @@ export class Membership {
     return performance.now() < this.#leaseUntil || this.#isFailing
   }
 
+  /** Whether this node does what one of all nodes must do: the longest-serving one with a lease does. */
+  get isFirst(): boolean {
+    const [first] = this.serving.map(({ epoch }) => epoch).toSorted((one, other) => one - other)
+    return first === this.#epoch && performance.now() < this.#leaseUntil
+  }
+
   /** Nodes that are neither expired nor draining. */
   get serving(): ClusterNode[] {
     return [...this.#nodes.values()].filter(({ state }) => state === 'live')
@@ -170,7 +176,7 @@ export class Membership {
       return
     }
     const now = performance.now()
-    if (now - this.#sweptAt < SWEEP_MS) return
+    if (now - this.#sweptAt < SWEEP_MS || !this.isFirst) return
     this.#sweptAt = now
     await this.#options.store.sweep()
   }
