@@ -113,13 +113,13 @@ suite('a cluster whose clocks are an hour apart, and whose network a test can cu
     await untilServed(new URL(elsewhere.url).hostname)
     {
       // The others can reach the agent through its other connection.
-      await using requests = load(cluster.nodes, served)
+      await using requests = load(cluster.nodes, served, { isAbrupt: true })
       peers[2]?.cut()
       await pause(PEERS_CUT_MS)
       const { sent, failed } = await requests.stop()
       assert.deepEqual(failed, [], `of ${sent}`)
     }
-    await using requests = load(holders, served)
+    await using requests = load(holders, served, { isAbrupt: true })
     for (const wire of peers) wire.cut()
     await pause(PEERS_CUT_MS)
     const refused = await visit(first, new URL(elsewhere.url).hostname)
@@ -138,7 +138,7 @@ suite('a cluster whose clocks are an hour apart, and whose network a test can cu
     const [first, , third] = cluster.nodes as [Node, Node, Node]
     await using served = await serveEverywhere(cluster, [third, first])
     const id = await idOf(third, first)
-    await using requests = load(await holdersIn(cluster), served)
+    await using requests = load(await holdersIn(cluster), served, { isAbrupt: true })
     for (const wire of [database, ...peers]) wire.cut()
     await until(() => nodesOf(first), {
       withinMs: SOON,

@@ -131,7 +131,7 @@ suite('a cluster of three nodes', () => {
   test('CLU-01 the loss of a node fails no request at the others', async () => {
     const [lost, ...others] = [cluster.at(2), cluster.at(0), cluster.at(1)]
     await using served = await serveEverywhere(cluster, [lost, ...others])
-    await using requests = load([...others, ...others], served)
+    await using requests = load([...others, ...others], served, { isAbrupt: true })
     await cluster.end(lost, 'SIGKILL')
     await untilStates(cluster.first, ['live', 'live', 'expired'])
     await untilTwoConnections(cluster)
