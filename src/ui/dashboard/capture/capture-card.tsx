@@ -47,7 +47,11 @@ function Messages({ request, capture }: { request: EndedRequest; capture: ShownC
         <div class="page-head">
           <h2>Headers and bodies</h2>
           <div class="actions">
-            <CaptureSwitch target={{ host: request.host }} what={request.host} />
+            <CaptureSwitch
+              target={{ host: request.host }}
+              what={request.host}
+              ids={[request.route_id, request.tunnel_id]}
+            />
             <CopyCurl request={request} capture={capture} />
             <button type="button" onClick={() => void saveHar(request, capture)}>
               Save as HAR

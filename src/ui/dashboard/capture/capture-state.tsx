@@ -96,13 +96,16 @@ interface SwitchProps {
   readonly what: string
   /** What captures all of its requests. */
   readonly by?: keyof typeof reasons | null | undefined
+  /** The route and the tunnel of a request, which may capture all. */
+  readonly ids?: readonly (string | null)[]
 }
 
 /** Captures headers and bodies for ten minutes, or shows that this is being done. */
-export function CaptureSwitch({ target, what, by }: SwitchProps): JSX.Element | null {
+export function CaptureSwitch({ target, what, by, ids = [] }: SwitchProps): JSX.Element | null {
   const { value, reload } = useCaptureState()
   if (!value) return null
-  const reason = value.always.some(each => each.by === 'setting') ? 'setting' : by
+  const always = value.always.find(({ by: given, id }) => given === 'setting' || ids.includes(id))
+  const reason = always?.by ?? by
   if (reason) return <span class="dot on">Capture on, by {reasons[reason]}</span>
   const found = value.active.find(capture => fits(capture, target))
   const start = (): Promise<void> =>
