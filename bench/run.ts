@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { api } from './api.ts'
 import { capture } from './capture.ts'
 import { certificates } from './certificates.ts'
+import { dashboard } from './dashboard.ts'
 import { edges } from './edges.ts'
 import { events } from './events.ts'
 import { footprint } from './footprint.ts'
@@ -16,6 +17,7 @@ const topics: Readonly<Record<string, Topic>> = {
   api,
   capture,
   certificates,
+  dashboard,
   edges,
   events,
   footprint,

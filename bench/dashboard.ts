@@ -1,0 +1,111 @@
+import { Agent, get } from 'node:http'
+import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
+import type { Browser } from 'playwright-core'
+import { bundleDashboard } from '#api/dashboard/bundle.ts'
+import { World } from '../test/e2e/edges/world.ts'
+import { Dashboard, launch } from '../test/ui/dashboard/support.ts'
+import type { Row } from './support/row.ts'
+
+const ROUNDS = 5
+const RATE = 500
+const SECONDS = 10
+const TICK_MS = 20
+/** "Fast 3G", in bytes per second. */
+const NETWORK = {
+  offline: false,
+  latency: 150,
+  downloadThroughput: 1_600_000 / 8,
+  uploadThroughput: 750_000 / 8,
+}
+
+/** The dashboard in a browser: size, time until it can be used, and long tasks while traffic is shown. */
+export async function* dashboard(): AsyncGenerator<Row> {
+  await using parts = new AsyncDisposableStack()
+  const world = parts.use(await World.start())
+  const agent = await world.agent()
+  const forwardTo = await world.service((_, response) => response.end('hello'))
+  await agent.listen({ proto: 'http', domain: 'bench.adit.localhost', forwardTo })
+  const browser = parts.adopt(await launch(), it => it.close())
+
+  const { files } = await bundleDashboard()
+  const size = [...files.values()].reduce((sum, text) => sum + gzipSync(text).length, 0) / 1000
+  yield {
+    name: 'all files of the dashboard, compressed',
+    ours: `${files.size} files`,
+    peer: '',
+    figure: size,
+    unit: 'kB',
+    target: { atMost: 150 },
+  }
+  const usable = await timesToUse(browser, world)
+  yield {
+    name: 'until the overview can be used, fast 3G, empty cache',
+    ours: `median of ${ROUNDS}`,
+    peer: '',
+    figure: usable,
+    unit: 's',
+    target: { atMost: 1 },
+  }
+  const tasks = await longTasks(browser, world)
+  yield {
+    name: `longest task on the traffic page, ${RATE} requests/s`,
+    ours: `${tasks.length} over 50 ms`,
+    peer: '',
+    figure: Math.max(0, ...tasks),
+    unit: 'ms',
+    target: { atMost: 50 },
+  }
+}
+
+/** The median of the seconds from the request for the page to its heading. */
+async function timesToUse(browser: Browser, world: World): Promise<number> {
+  const times: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    await using signedIn = await Dashboard.open(browser, world.server.api)
+    const { page } = signedIn
+    const session = await page.context().newCDPSession(page)
+    await session.send('Network.enable')
+    await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+    await session.send('Network.emulateNetworkConditions', NETWORK)
+    await page.goto('about:blank')
+    const start = performance.now()
+    await page.goto(`${signedIn.url}/dashboard`, { waitUntil: 'commit' })
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    times.push((performance.now() - start) / 1000)
+  }
+  return times.toSorted((one, other) => one - other)[Math.floor(ROUNDS / 2)] ?? Number.NaN
+}
+
+/** The durations, in milliseconds, of the tasks that block the page for more than 50 ms. */
+async function longTasks(browser: Browser, world: World): Promise<number[]> {
+  await using signedIn = await Dashboard.open(browser, world.server.api)
+  const { page } = signedIn
+  await signedIn.visit('/requests', 'Traffic')
+  await page.evaluate(
+    `window.tasks = []; new PerformanceObserver(list => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask' })`,
+  )
+  await send(world)
+  return (await page.evaluate('window.tasks')) as number[]
+}
+
+/** Sends requests at the rate, for as long as it is measured. */
+async function send(world: World): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 50 })
+  const port = world.server.bound.http?.port
+  const visit = async (): Promise<void> => {
+    const headers = { host: 'bench.adit.localhost' }
+    const request = get({ host: '127.0.0.1', port, path: '/page', headers, agent })
+    const [response] = await once(request, 'response')
+    await once(response.resume(), 'end')
+  }
+  const start = performance.now()
+  const pending: Promise<void>[] = []
+  while (performance.now() - start < SECONDS * 1000) {
+    const due = ((performance.now() - start) / 1000) * RATE
+    while (pending.length < due) pending.push(visit())
+    await new Promise(resolve => setTimeout(resolve, TICK_MS))
+  }
+  await Promise.all(pending)
+  agent.destroy()
+}
