@@ -41,6 +41,7 @@ tunnels:
     description: d
     upstream_tls_verify_cas: host
     inspect: false
+    gateway_capture: true
     basic_auth: ["a:b"]
     host_header: rewrite
     request_headers: {add: ["a: b"], remove: [c]}
