@@ -27,7 +27,7 @@ suite('a reload', () => {
       ADIT_CONFIG: path,
       ADIT_WORKERS: '2',
       ADIT_TRACES_HEADERS: 'x-key=kept-from-view',
-      ADIT_OAUTH_GOOGLE: 'client:kept-from-view',
+      ADIT_OAUTH_GITHUB: 'client:kept-from-view',
       NOTIFY_SOCKET: manager.path,
     })
   })
@@ -149,7 +149,7 @@ suite('a reload', () => {
     assert.deepEqual(shown('capture_masking'), ['on', 'default', null])
     assert.deepEqual(shown('api_url'), [null, null, null])
     assert.deepEqual(shown('traces_headers'), ['[masked]', 'environment', 'ADIT_TRACES_HEADERS'])
-    assert.deepEqual(shown('oauth_google'), ['[masked]', 'environment', 'ADIT_OAUTH_GOOGLE'])
+    assert.deepEqual(shown('oauth_github'), ['[masked]', 'environment', 'ADIT_OAUTH_GITHUB'])
     assert.doesNotMatch(JSON.stringify(body), /kept-from-view/)
     const { token } = await newMember(server.api)
     assert.equal((await server.api.get('/settings', { token })).status, 403)
