@@ -455,7 +455,7 @@ export const settings = {
     gateway: true,
   }),
   capture_memory_mib: setting({
-    doc: 'MiB of captured headers and bodies that each gateway process keeps; the oldest are evicted first.',
+    doc: 'MiB of captured headers and bodies that each gateway process keeps. The oldest of the owner who has most are evicted first.',
     example: 'COUNT',
     fallback: '64',
     read: wholeNumber(1, 4096),

@@ -57,7 +57,7 @@ export class RequestReplays {
     this.#running++
     try {
       // Until its route is known, only the owner of the first request may see it.
-      captures.begin(exchange, order.id).ownerId = captured.ownerId
+      captures.begin(exchange, captured.ownerId, order.id)
       await this.#send(exchange, order.tunnelId)
     } finally {
       this.#running--

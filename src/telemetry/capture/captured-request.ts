@@ -7,6 +7,8 @@ export interface CaptureStart {
   readonly id: string
   readonly client: HttpClientConnection
   readonly head: RequestHead
+  /** The owner of the endpoint; empty if members share it. */
+  readonly ownerId: string
   /** The request that it repeats. */
   readonly replayOf?: string | undefined
 }
@@ -26,8 +28,7 @@ export class CapturedRequest {
   readonly replayOf: string | undefined
   readonly request = new RecordedBody()
   readonly response = new RecordedBody()
-  /** The owner of the endpoint; empty if members share it. */
-  ownerId = ''
+  ownerId: string
   /** The response was sent completely. */
   isComplete = false
   /** False once it was evicted. */
@@ -35,8 +36,9 @@ export class CapturedRequest {
   #responseHead: ResponseHead | undefined
   #responseBody: Body | undefined
 
-  constructor({ id, client, head, replayOf }: CaptureStart) {
+  constructor({ id, client, head, ownerId, replayOf }: CaptureStart) {
     this.id = id
+    this.ownerId = ownerId
     this.client = client
     this.head = head
     this.replayOf = replayOf

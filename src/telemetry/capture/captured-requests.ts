@@ -1,4 +1,5 @@
 import { CapturedRequest, type CaptureStart } from '#telemetry/capture/captured-request.ts'
+import { OwnedCaptures } from '#telemetry/capture/owned-captures.ts'
 
 interface Limits {
   /** Memory of all captures together. */
@@ -9,15 +10,15 @@ interface Limits {
 
 export type Part = 'request' | 'response'
 
-const COMPACT_AFTER = 64
-
-/** The last captures, bounded in memory: the oldest are evicted first. */
+/**
+ * The last captures, bounded in memory. The oldest of the owner who holds most is evicted first, so that a busy owner
+ * does not evict those of others.
+ */
 export class CapturedRequests {
   readonly #limits: Limits
   readonly #byId = new Map<string, CapturedRequest>()
-  /** The oldest first; those before `#first` were evicted. */
-  #order: CapturedRequest[] = []
-  #first = 0
+  /** Only those with captures. */
+  readonly #owners = new Map<string, OwnedCaptures>()
   #bytes = 0
 
   constructor(limits: Limits) {
@@ -36,10 +37,21 @@ export class CapturedRequests {
   begin(start: CaptureStart): CapturedRequest {
     const captured = new CapturedRequest(start)
     this.#byId.set(captured.id, captured)
-    this.#order.push(captured)
+    this.#ownedBy(captured.ownerId).add(captured)
     this.#bytes += captured.held
     this.#evict()
     return captured
+  }
+
+  /** Its route has this owner. */
+  assign(captured: CapturedRequest, ownerId: string): void {
+    if (captured.ownerId === ownerId) return
+    if (captured.isKept) {
+      this.#ownedBy(captured.ownerId).remove(captured)
+      this.#forgetEmpty(captured.ownerId)
+      this.#ownedBy(ownerId).add(captured)
+    }
+    captured.ownerId = ownerId
   }
 
   add(captured: CapturedRequest, part: Part, bytes: Buffer): void {
@@ -55,25 +67,51 @@ export class CapturedRequests {
     if (!captured.isKept) return
     const before = captured.held
     apply()
-    this.#bytes += captured.held - before
+    const added = captured.held - before
+    this.#bytes += added
+    this.#ownedBy(captured.ownerId).bytes += added
     this.#evict()
+  }
+
+  #ownedBy(ownerId: string): OwnedCaptures {
+    let owned = this.#owners.get(ownerId)
+    if (owned === undefined) this.#owners.set(ownerId, (owned = new OwnedCaptures()))
+    return owned
+  }
+
+  #forgetEmpty(ownerId: string): void {
+    if (this.#owners.get(ownerId)?.isEmpty === true) this.#owners.delete(ownerId)
   }
 
   #evict(): void {
     while (this.#bytes > this.#limits.maxBytes) {
-      const oldest = this.#order[this.#first]
-      if (oldest === undefined) return
-      this.#first++
-      oldest.isKept = false
-      this.#byId.delete(oldest.id)
-      this.#bytes -= oldest.held
-      // A request that is still on its way refers to it.
-      oldest.request.clear()
-      oldest.response.clear()
+      const { largest, second } = this.#largest()
+      if (largest === undefined) return
+      do this.#drop(largest.takeOldest())
+      while (this.#bytes > this.#limits.maxBytes && largest.bytes > second)
     }
-    // Not each time: moving the others costs more than keeping a few empty ones for longer.
-    if (this.#first < COMPACT_AFTER || this.#first < this.#order.length / 2) return
-    this.#order = this.#order.slice(this.#first)
-    this.#first = 0
+  }
+
+  /** The owner who holds most, and how much the next one holds. */
+  #largest(): { largest: OwnedCaptures | undefined; second: number } {
+    let largest: OwnedCaptures | undefined
+    let second = 0
+    for (const owned of this.#owners.values())
+      if (largest === undefined || owned.bytes > largest.bytes) {
+        second = largest?.bytes ?? 0
+        largest = owned
+      } else if (owned.bytes > second) second = owned.bytes
+    return { largest, second }
+  }
+
+  #drop(captured: CapturedRequest | undefined): void {
+    if (captured === undefined) return
+    captured.isKept = false
+    this.#byId.delete(captured.id)
+    this.#bytes -= captured.held
+    this.#forgetEmpty(captured.ownerId)
+    // A request that is still on its way refers to it.
+    captured.request.clear()
+    captured.response.clear()
   }
 }

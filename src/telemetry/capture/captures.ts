@@ -62,8 +62,8 @@ export class Captures {
   }
 
   /** Captures a request, whether a rule selects it or not. */
-  begin({ client, head, context }: Exchange, replayOf?: string): CapturedRequest {
-    const captured = this.#store.begin({ id: context.id, client, head, replayOf })
+  begin({ client, head, context }: Exchange, ownerId: string, replayOf?: string): CapturedRequest {
+    const captured = this.#store.begin({ id: context.id, client, head, ownerId, replayOf })
     context.telemetry.isCaptured = true
     return captured
   }
@@ -73,7 +73,7 @@ export class Captures {
     const { head, body } = exchange
     const captured = this.#capturedAt(exchange, route)
     if (captured === undefined) return endpoint(exchange)
-    captured.ownerId = route.ownerId ?? ''
+    this.#store.assign(captured, route.ownerId ?? '')
     const tapped = isBodiless(head)
       ? exchange
       : { ...exchange, body: new TappedBody(body, this.#store, captured, 'request') }
@@ -101,7 +101,7 @@ export class Captures {
     const { context, head } = exchange
     if (context.isCaptured) return this.#store.get(context.id)
     const isSelected = this.#all || route.capturedBy !== undefined || this.#rules.includes(head.host, route)
-    return isSelected ? this.begin(exchange) : undefined
+    return isSelected ? this.begin(exchange, route.ownerId ?? '') : undefined
   }
 
   #tap(captured: CapturedRequest, reply: Reply): Reply {

@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { assertRefused } from '../../support/each-store.ts'
+import { newMember } from '../../support/members.ts'
 import { closed, listening } from '../../support/net.ts'
 import { secretText } from '../../support/secrets.ts'
 import { until } from '../../support/until.ts'
@@ -197,5 +198,22 @@ suite('captures at the gateway', () => {
     const held = await world.heldBytes()
     assert.ok(held > MEMORY_BYTES / 2 && held <= MEMORY_BYTES, `${held} bytes`)
     await world.server.api.delete(`/captures/${id}`)
+  })
+
+  test('of a busy owner do not evict those of others', async () => {
+    const members = [await newMember(world.server.api), await newMember(world.server.api)] as const
+    const [quiet, busy] = ['quiet.adit.localhost', 'busy.adit.localhost']
+    const forwardTo = await world.service(shop)
+    await world.tunnel(members[0], quiet, { forwardTo })
+    await world.tunnel(members[1], busy, { forwardTo })
+    for (const host of [quiet, busy]) await world.capture({ host }, () => world.askPlain(host, '/on'))
+    const kept = await world.askPlain(quiet, '/kept')
+    const early = await world.askPlain(busy, '/early')
+    for (let round = 0; round < 5; round++)
+      await Promise.all(Array.from({ length: 10 }, () => world.askPlain(busy, '/large')))
+    assert.equal((await world.captured(kept.requestId)).request.target, '/kept')
+    assert.equal((await world.read(early.requestId)).status, 404)
+    const held = await world.heldBytes()
+    assert.ok(held > MEMORY_BYTES / 2 && held <= MEMORY_BYTES, `${held} bytes`)
   })
 })

@@ -1,0 +1,42 @@
+import type { CapturedRequest } from '#telemetry/capture/captured-request.ts'
+
+const COMPACT_AFTER = 64
+
+/** The captures of one owner, in their order. */
+export class OwnedCaptures {
+  /** Memory that they hold. */
+  bytes = 0
+  /** The oldest first; those before `#first` were taken. */
+  #order: CapturedRequest[] = []
+  #first = 0
+
+  get isEmpty(): boolean {
+    return this.#first === this.#order.length
+  }
+
+  add(captured: CapturedRequest): void {
+    this.#order.push(captured)
+    this.bytes += captured.held
+  }
+
+  remove(captured: CapturedRequest): void {
+    // It is among the last, because only a request on its way changes its owner.
+    const at = this.#order.lastIndexOf(captured)
+    if (at < this.#first) return
+    this.#order.splice(at, 1)
+    this.bytes -= captured.held
+  }
+
+  takeOldest(): CapturedRequest | undefined {
+    const oldest = this.#order[this.#first]
+    if (oldest === undefined) return undefined
+    this.#first++
+    this.bytes -= oldest.held
+    // Not each time: moving the others costs more than keeping a few empty ones for longer.
+    if (this.#first >= COMPACT_AFTER && this.#first >= this.#order.length / 2) {
+      this.#order = this.#order.slice(this.#first)
+      this.#first = 0
+    }
+    return oldest
+  }
+}
