@@ -5,6 +5,7 @@ import type { Registry } from '#base/metrics.ts'
 const backgroundTasks = [
   'acme',
   'agents',
+  'captures',
   'changes',
   'configuration',
   'directory',

@@ -468,6 +468,12 @@ export const settings = {
     read: wholeNumber(1, 8192),
     gateway: true,
   }),
+  capture_dir: setting({
+    doc: 'Folder where captures survive a restart; none by default. Each server needs its own. Its files have at most capture_memory_mib per gateway process, and no values of masked headers.',
+    example: 'FOLDER',
+    read: text,
+    gateway: true,
+  }),
   capture_masking: setting({
     doc: 'Hide the values of Authorization, Cookie, Set-Cookie, Proxy-Authorization and capture_masked_headers in captures.',
     example: 'SWITCH',

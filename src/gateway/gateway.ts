@@ -111,8 +111,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await Promise.all([agents.drain(AGENT_DRAIN_MS), ssh?.close(), tracing?.close()])
   })
   // Closed before the agents, which its idle upstream connections would delay.
-  const captures = opened.adopt(new Captures(info, records), it => it.close())
+  const captures = opened.adopt(new Captures(info, records, log), it => it.close())
   metrics.captureBytes.from(() => captures.bytes)
+  metrics.capturesUnsaved.from(() => captures.unsaved)
   const router: Router = opened.adopt(makeRouter(options, { ...common, captures, dialer, ssh, signIn }), it =>
     it.close(),
   )

@@ -164,7 +164,7 @@ function headOf(captured: CapturedRequest, order: ReplayOrder, length: number): 
   const { id, head: before } = captured
   const authority = order.endpoint?.authority ?? before.authority
   const replaced = order.headers.map(({ name }) => name.toLowerCase())
-  let fields = before.fields.withoutAll(['expect', ...replaced])
+  let fields = before.fields.withoutAll(['expect', ...captured.withheld, ...replaced])
   const refuse = (reason: string): never => fail('replay_invalid', { id, reason })
   for (const { name, value } of order.headers) {
     if (/[\0\r\n]/.test(name + (value ?? ''))) refuse('a header has a line break')

@@ -31,6 +31,7 @@ export class GatewayMetrics implements Disposable {
   readonly tunnels: Gauge
   readonly tunnelStreams: Gauge
   readonly captureBytes: Gauge
+  readonly capturesUnsaved: Counter
   /** All processes serve the same certificates, so these are not summed. */
   readonly certificates: { readonly earliestEnd: Gauge; readonly expiring: Gauge; readonly expired: Gauge }
   /** Sampled requests: those that are traced, and those over the limit. */
@@ -77,6 +78,10 @@ export class GatewayMetrics implements Disposable {
     this.tunnels = registry.gauge('adit_tunnels', 'Online tunnels.')
     this.tunnelStreams = registry.gauge('adit_tunnel_streams', 'Open connections through tunnels.')
     this.captureBytes = registry.gauge('adit_capture_bytes', 'Memory of captured headers and bodies.')
+    this.capturesUnsaved = registry.counter(
+      'adit_captures_unsaved_total',
+      'Captures that could not be saved for a restart.',
+    )
     this.certificates = certificateGauges(registry)
     const traces = registry.counters('adit_traces_total', 'Sampled requests, by outcome.', ['outcome'])
     this.traces = { recorded: traces.with('recorded'), limited: traces.with('limited') }

@@ -62,7 +62,7 @@ export const replayEdits = named('request_replay', {
         maxItems: MAX_FIELDS,
       },
     ),
-    'Replaces all headers of each name given here; null removes them. Others stay, masked ones with their real values.',
+    'Replaces all headers of each name given here; null removes them. Others stay, masked ones with their real values, or not at all if the server was restarted since.',
   ),
   body: optional(text({ maxBytes: MAX_BODY_TEXT }), 'The whole body.'),
   body_encoding: optional(oneOf(...encodings), 'How body is written: text (default, UTF-8) or base64.'),

@@ -11,6 +11,8 @@ export interface CaptureStart {
   readonly ownerId: string
   /** The request that it repeats. */
   readonly replayOf?: string | undefined
+  /** Headers whose values are unknown since a restart, in lower case. */
+  readonly withheld?: readonly string[]
 }
 
 /** The overhead of a capture besides its texts and bodies. */
@@ -26,6 +28,7 @@ export class CapturedRequest {
   readonly client: HttpClientConnection
   readonly head: RequestHead
   readonly replayOf: string | undefined
+  readonly withheld: readonly string[]
   readonly request = new RecordedBody()
   readonly response = new RecordedBody()
   ownerId: string
@@ -33,15 +36,18 @@ export class CapturedRequest {
   isComplete = false
   /** False once it was evicted. */
   isKept = true
+  /** The size of its file; 0 without one. */
+  fileBytes = 0
   #responseHead: ResponseHead | undefined
   #responseBody: Body | undefined
 
-  constructor({ id, client, head, ownerId, replayOf }: CaptureStart) {
+  constructor({ id, client, head, ownerId, replayOf, withheld = [] }: CaptureStart) {
     this.id = id
     this.ownerId = ownerId
     this.client = client
     this.head = head
     this.replayOf = replayOf
+    this.withheld = withheld
     if (isBodiless(head)) this.request.end()
   }
 
@@ -49,11 +55,11 @@ export class CapturedRequest {
     return this.#responseHead
   }
 
-  /** Memory that it holds. */
+  /** Memory that it holds, or space on disk if that is more. */
   get held(): number {
     const texts = this.head.fields.text.length + this.head.target.length
     const response = this.#responseHead?.fields.text.length ?? 0
-    return ENTRY_BYTES + texts + response + this.request.held + this.response.held
+    return Math.max(ENTRY_BYTES + texts + response + this.request.held + this.response.held, this.fileBytes)
   }
 
   /** A response whose body is recorded; it replaces an earlier one, after which another service was tried. */

@@ -8,6 +8,8 @@ interface Limits {
   readonly maxBodyBytes: number
 }
 
+type Evicted = (captured: CapturedRequest) => void
+
 export type Part = 'request' | 'response'
 
 /**
@@ -16,13 +18,15 @@ export type Part = 'request' | 'response'
  */
 export class CapturedRequests {
   readonly #limits: Limits
+  readonly #evicted: Evicted
   readonly #byId = new Map<string, CapturedRequest>()
   /** Only those with captures. */
   readonly #owners = new Map<string, OwnedCaptures>()
   #bytes = 0
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, evicted: Evicted) {
     this.#limits = limits
+    this.#evicted = evicted
   }
 
   /** Memory that is held. */
@@ -41,6 +45,16 @@ export class CapturedRequests {
     this.#bytes += captured.held
     this.#evict()
     return captured
+  }
+
+  /** One from before a restart, older than all others; false if there is no room. */
+  restore(captured: CapturedRequest): boolean {
+    const { held } = captured
+    if (this.#bytes + held > this.#limits.maxBytes) return false
+    this.#byId.set(captured.id, captured)
+    this.#ownedBy(captured.ownerId).addOlder(captured)
+    this.#bytes += held
+    return true
   }
 
   /** Its route has this owner. */
@@ -113,5 +127,6 @@ export class CapturedRequests {
     // A request that is still on its way refers to it.
     captured.request.clear()
     captured.response.clear()
+    this.#evicted(captured)
   }
 }

@@ -1,9 +1,12 @@
+import type { Log } from '#base/log.ts'
 import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import type { RequestContext, RouteInfo } from '#http/request-context.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { CaptureRecord } from '#registry/live.ts'
 import type { Records } from '#registry/records/records.ts'
+import { CaptureFiles } from '#telemetry/capture/capture-files.ts'
+import { CaptureFolder } from '#telemetry/capture/capture-folder.ts'
 import { CaptureRules } from '#telemetry/capture/capture-rules.ts'
 import { CapturedRequests } from '#telemetry/capture/captured-requests.ts'
 import { type CapturedRequest, isBodiless } from '#telemetry/capture/captured-request.ts'
@@ -12,6 +15,9 @@ import { TappedBody } from '#telemetry/capture/tapped-body.ts'
 
 type CaptureSettings = Pick<
   GatewayInfo,
+  | 'node'
+  | 'workers'
+  | 'capture_dir'
   | 'traffic_full_capture'
   | 'capture_memory_mib'
   | 'capture_body_kib'
@@ -27,19 +33,37 @@ export class Captures {
   readonly #rules: CaptureRules
   readonly #store: CapturedRequests
   readonly #masked: ReadonlySet<string>
+  /** Undefined: a restart loses all. */
+  readonly #files: CaptureFiles | undefined
 
-  constructor(settings: CaptureSettings, records: Records) {
+  constructor(settings: CaptureSettings, records: Records, log: Log) {
     this.#all = settings.traffic_full_capture
     this.#masked = maskedNames(settings)
-    this.#store = new CapturedRequests({
-      maxBytes: settings.capture_memory_mib * 1_048_576,
-      maxBodyBytes: settings.capture_body_kib * 1024,
-    })
+    const maxBytes = settings.capture_memory_mib * 1_048_576
+    const limits = { maxBytes, maxBodyBytes: settings.capture_body_kib * 1024 }
+    this.#store = new CapturedRequests(limits, captured => this.#files?.evicted(captured))
+    this.#files =
+      settings.capture_dir === undefined
+        ? undefined
+        : new CaptureFiles({
+            folder: new CaptureFolder(settings.capture_dir, settings),
+            log,
+            masked: this.#masked,
+            maxBytes,
+            restore: captured => this.#store.restore(captured),
+            saved: (captured, bytes) => this.#store.change(captured, () => (captured.fileBytes = bytes)),
+          })
     this.#rules = new CaptureRules(records, isEmpty => (this.isActive = this.#all || !isEmpty))
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#rules.close()
+    await this.#files?.close()
+  }
+
+  /** How many could not be saved for a restart. */
+  get unsaved(): number {
+    return this.#files?.unsaved ?? 0
   }
 
   /** Memory that is held. */
@@ -93,7 +117,9 @@ export class Captures {
 
   ended({ id }: RequestContext, isComplete: boolean): void {
     const captured = this.#store.get(id)
-    if (captured !== undefined) captured.isComplete = isComplete
+    if (captured === undefined) return
+    captured.isComplete = isComplete
+    this.#files?.save(captured)
   }
 
   /** A request may pass here again, to another service, after the first one failed. */

@@ -9,13 +9,21 @@ export class OwnedCaptures {
   /** The oldest first; those before `#first` were taken. */
   #order: CapturedRequest[] = []
   #first = 0
+  /** Those from before a restart, the newest first. */
+  readonly #older: CapturedRequest[] = []
 
   get isEmpty(): boolean {
-    return this.#first === this.#order.length
+    return this.#first === this.#order.length && this.#older.length === 0
   }
 
   add(captured: CapturedRequest): void {
     this.#order.push(captured)
+    this.bytes += captured.held
+  }
+
+  /** One that is older than all others. */
+  addOlder(captured: CapturedRequest): void {
+    this.#older.push(captured)
     this.bytes += captured.held
   }
 
@@ -28,15 +36,20 @@ export class OwnedCaptures {
   }
 
   takeOldest(): CapturedRequest | undefined {
-    const oldest = this.#order[this.#first]
-    if (oldest === undefined) return undefined
+    const oldest = this.#older.pop() ?? this.#takeFirst()
+    if (oldest !== undefined) this.bytes -= oldest.held
+    return oldest
+  }
+
+  #takeFirst(): CapturedRequest | undefined {
+    const first = this.#order[this.#first]
+    if (first === undefined) return undefined
     this.#first++
-    this.bytes -= oldest.held
     // Not each time: moving the others costs more than keeping a few empty ones for longer.
     if (this.#first >= COMPACT_AFTER && this.#first >= this.#order.length / 2) {
       this.#order = this.#order.slice(this.#first)
       this.#first = 0
     }
-    return oldest
+    return first
   }
 }

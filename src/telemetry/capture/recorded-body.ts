@@ -49,6 +49,14 @@ export class RecordedBody {
     this.#kept += room
   }
 
+  /** As it was before a restart. */
+  restore(bytes: Buffer, { size, isWhole }: Pick<RecordedBody, 'size' | 'isWhole'>): void {
+    this.clear()
+    this.add(bytes, bytes.length)
+    this.#size = size
+    this.#hasEnded = isWhole
+  }
+
   end(): void {
     this.#hasEnded = true
   }

@@ -68,10 +68,15 @@ export class CaptureWorld extends World {
   }
 
   /** The memory of all captures, as the server reports it. */
-  async heldBytes(): Promise<number> {
+  heldBytes(): Promise<number> {
+    return this.metric('adit_capture_bytes')
+  }
+
+  /** A metric without labels. */
+  async metric(name: string): Promise<number> {
     const { url, token } = this.server.api
     const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
-    return Number(/^adit_capture_bytes (\d+)/m.exec(await metrics.text())?.[1])
+    return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await metrics.text())?.[1])
   }
 
   /** A request in HTTP/2, whose body has no declared length. */
