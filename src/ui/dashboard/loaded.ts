@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, UnreachableError } from '#client/errors.ts'
 import { onChange, type SeenChange } from '#ui/dashboard/live.ts'
 
 export interface Loaded<Value> {
@@ -18,6 +19,21 @@ interface Reloading {
 
 /** Many changes within this time cause one reload. */
 const GATHER_MS = 150
+
+const RETRY_MS = 3000
+
+/** The server or its database does not respond at the moment. */
+const isTransient = (error: Error): boolean =>
+  error instanceof UnreachableError || (error instanceof ApiError && error.status === 503)
+
+/** Tries again after a failure that ends by itself. An attempt that takes long is awaited. */
+function useRetry(error: Error | undefined, isLoading: boolean, reload: () => void): void {
+  useEffect(() => {
+    if (isLoading || error === undefined || !isTransient(error)) return
+    const timer = setInterval(() => document.visibilityState === 'visible' && reload(), RETRY_MS)
+    return () => clearInterval(timer)
+  }, [error, isLoading, reload])
+}
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 
@@ -75,6 +91,7 @@ export function useLoaded<Value>(
     const timer = setInterval(() => document.visibilityState === 'visible' && reload(), everyMs)
     return () => clearInterval(timer)
   }, [reload, everyMs])
+  useRetry(state.error, state.isLoading, reload)
   const isCurrent = state.key === key
   return {
     value: isCurrent ? state.value : undefined,

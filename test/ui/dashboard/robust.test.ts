@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { kinds } from '#contract/kinds/index.ts'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 import { Dashboard, launch } from './support.ts'
 
@@ -66,6 +67,37 @@ suite('the dashboard', () => {
     await page.context().setOffline(false)
     await page.getByText('made meanwhile').waitFor()
     await notice.waitFor({ state: 'detached' })
+  })
+
+  test('says that the database is unavailable, and goes on when it is back', async () => {
+    const postgres = await startPostgres()
+    try {
+      await using own = await CaptureWorld.start({ database_url: await postgres.newDatabase() })
+      await own.make('/ip_policies', { description: 'kept meanwhile' })
+      await using dashboard = await Dashboard.open(browser, own.server.api)
+      const { page } = dashboard
+      await dashboard.visit('/ip_policies', 'IP policies')
+      const kept = page.getByText('kept meanwhile')
+      await kept.waitFor()
+      await page.evaluate('window.isSamePage = true')
+      await postgres.crash()
+      const notice = page.getByRole('alert').getByText('The database cannot be reached')
+      for (const [path, heading] of [
+        ['/reserved_domains', 'Domains'],
+        ['/ip_policies', 'IP policies'],
+      ] as const) {
+        await dashboard.visit(path, heading)
+        await notice.first().waitFor()
+      }
+      await postgres.restart()
+      await kept.waitFor()
+      await notice.first().waitFor({ state: 'detached' })
+      await own.make('/ip_policies', { description: 'made afterwards' })
+      await page.getByText('made afterwards').waitFor()
+      assert.equal(await page.evaluate('window.isSamePage'), true)
+    } finally {
+      await postgres.stop()
+    }
   })
 
   test('fits the longest names, and shows text of any script', async () => {
