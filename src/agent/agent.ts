@@ -15,7 +15,7 @@ import { Trust } from '#agent/trust.ts'
 import type { Tunnel } from '#agent/tunnel.ts'
 import { localServer } from '#agent/local-server.ts'
 import { Problem } from '#base/errors.ts'
-import type { AuthAnswer } from '#tunnel/messages.ts'
+import type { AuthAnswer, ConnectAddresses } from '#tunnel/messages.ts'
 
 const FAREWELL_MS = 2000
 
@@ -150,6 +150,10 @@ export class Agent {
       taken: () => this.#taken(number),
       identity: () => this.#identity,
       stopped: (binding, error) => void this.#drop(binding, error),
+      offered: (addresses, server) => {
+        this.#takeOffer(number, addresses, server)
+        this.#beginSecond()
+      },
       online: (answer, server) => this.#online(number, answer, server),
       offline: (error, retryInMs) => this.#offline(number, error, retryInMs),
     })
@@ -158,11 +162,7 @@ export class Agent {
   }
 
   #online(number: number, { ClientId, Extra }: AuthAnswer, server: ServerAddress): boolean {
-    const others = Extra.ConnectAddresses?.slice(1) ?? []
-    const offered = others.flatMap(({ ServerAddr }) => offeredAddress(ServerAddr, server) ?? [])
-    // A node that is about to stop, or has just started, may know no other one.
-    if (offered.length > 0) this.#offered = offered
-    if (number === 0) this.#offersSecond = offered.length > 0
+    this.#takeOffer(number, Extra.ConnectAddresses ?? [], server)
     if (Extra.Node !== undefined && this.#taken(number).includes(Extra.Node)) return false
     if (number > 0 && ClientId !== this.#identity.clientId) return false
     this.#nodes.set(number, Extra.Node)
@@ -172,9 +172,21 @@ export class Agent {
     if (number === 0 || this.#status.state !== 'online')
       this.#set({ state: 'online', region: plainText(Extra.Region), serverVersion: plainText(Extra.Version) })
     this.#signedIn.resolve()
-    // A second connection, to another gateway process, keeps tunnels online when the first one is lost.
-    if (number === 0 && this.#offersSecond && !this.#links.has(1)) this.#begin(1)
+    if (number === 0) this.#beginSecond()
     return true
+  }
+
+  /** The first address stands for the gateway itself. */
+  #takeOffer(number: number, [, ...others]: ConnectAddresses, server: ServerAddress): void {
+    const offered = others.flatMap(({ ServerAddr }) => offeredAddress(ServerAddr, server) ?? [])
+    // A node that is about to stop, or has just started, may know no other one.
+    if (offered.length > 0) this.#offered = offered
+    if (number === 0) this.#offersSecond = offered.length > 0
+  }
+
+  /** A second connection, to another gateway process, keeps tunnels online when the first one is lost. */
+  #beginSecond(): void {
+    if (this.#offersSecond && !this.#links.has(1) && !this.#closing) this.#begin(1)
   }
 
   /**

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { AgentError, refusal } from '#agent/agent-error.ts'
 import type { Binding } from '#agent/binding.ts'
@@ -13,6 +14,9 @@ import {
   type AuthAnswer,
   type AuthRequest,
   bindAnswer,
+  type ConnectAddresses,
+  connectAddressesRequest,
+  type ConnectAddressesRequest,
   startTunnelWithLabelAnswer,
   stopTunnelRequest,
   type StopTunnelRequest,
@@ -37,6 +41,8 @@ export interface GatewayConnectionOptions {
   readonly server: string
   /** The gateway closes a tunnel. */
   readonly stopped: (binding: Binding, error: AgentError) => void
+  /** The gateway's other nodes have changed since the sign-in. */
+  readonly offered: (addresses: ConnectAddresses) => void
 }
 
 /** One connection to a gateway, from its TLS handshake to its end. */
@@ -149,6 +155,7 @@ export class GatewayConnection {
   #accept(type: number, stream: TunnelStream): void {
     const command = commandOf(type)
     if (type === streamTypes.heartbeat) answerHeartbeat(stream)
+    else if (type === streamTypes.connectAddresses) this.#run(stream, () => this.#serveOffer(stream))
     else if (!this.#signedIn) stream.reset('stream_refused')
     else if (type === streamTypes.proxy) this.#options.connections.accept(stream, id => this.#find(id))
     else if (type === streamTypes.stopTunnel) this.#run(stream, () => this.#serveStop(stream))
@@ -185,6 +192,16 @@ export class GatewayConnection {
       return {}
     }
     return serve(stream, { request: stopTunnelRequest, handle }, { limit: COMMAND_BYTES })
+  }
+
+  #serveOffer(stream: TunnelStream): Promise<void> {
+    const handle = async ({ ConnectAddresses }: ConnectAddressesRequest): Promise<object> => {
+      // The response to the sign-in may have been read in the same moment; it is the older one.
+      await setImmediate()
+      if (this.#signedIn) this.#options.offered(ConnectAddresses)
+      return {}
+    }
+    return serve(stream, { request: connectAddressesRequest, handle }, { limit: COMMAND_BYTES })
   }
 
   #stop({ Id, Message, ErrorCode }: StopTunnelRequest): void {

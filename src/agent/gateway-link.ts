@@ -7,14 +7,14 @@ import { sleep } from '#agent/sleep.ts'
 import { type AgentIdentity, signInRequest } from '#agent/sign-in.ts'
 import type { Trust } from '#agent/trust.ts'
 import { Problem } from '#base/errors.ts'
-import type { AuthAnswer } from '#tunnel/messages.ts'
+import type { AuthAnswer, ConnectAddresses } from '#tunnel/messages.ts'
 
 // Which process responds is random if several share a port, and a wrong one is detected at little cost.
 const QUICK_TRIES = 4
 // Attempts without a pause would load a machine that is already in trouble.
 const LEAST_MS = 50
 
-export interface GatewayLinkOptions extends Omit<GatewayConnectionOptions, 'server'> {
+export interface GatewayLinkOptions extends Omit<GatewayConnectionOptions, 'server' | 'offered'> {
   readonly number: number
   /** Where to connect, in the order of preference; never empty. */
   readonly servers: () => readonly ServerAddress[]
@@ -25,6 +25,8 @@ export interface GatewayLinkOptions extends Omit<GatewayConnectionOptions, 'serv
   readonly taken: () => readonly string[]
   /** The agent has signed in. False: wrong process, try again. */
   readonly online: (answer: AuthAnswer, server: ServerAddress) => boolean
+  /** The gateway's other nodes have changed. */
+  readonly offered: (addresses: ConnectAddresses, server: ServerAddress) => void
   /** The connection is lost or failed. False: do not reconnect. */
   readonly offline: (error: AgentError, retryInMs: number) => boolean
 }
@@ -95,7 +97,7 @@ export class GatewayLink {
 
   /** Connects and runs until the connection ends; returns why it ended. */
   async #connectOnce(): Promise<AgentError> {
-    const { servers, trust, number, agent, identity, taken } = this.#options
+    const { servers, trust, number, agent, identity, taken, offered } = this.#options
     const { signal } = this.#stop
     const known = servers()
     const server = known[this.#attempt % known.length] ?? fallback()
@@ -103,7 +105,11 @@ export class GatewayLink {
     let connection: GatewayConnection | undefined
     try {
       const socket = await dialGateway(server, { trust, proxy: agent.proxy, taken: taken(), attempt, signal })
-      connection = new GatewayConnection(socket, { ...this.#options, server: server.text })
+      connection = new GatewayConnection(socket, {
+        ...this.#options,
+        server: server.text,
+        offered: addresses => offered(addresses, server),
+      })
       const answer = await connection.signIn(signInRequest(agent, identity(), number))
       signal.throwIfAborted()
       return await this.#stay(connection, answer, server)

@@ -18,7 +18,7 @@ import { usePlainReads } from '#tunnel/socket-reads.ts'
 /** Starts the gateway of this process, the first one or a worker. */
 export async function composeGateway(config: GatewayConfig, first: FirstProcess): Promise<Gateway> {
   const { info, root, ...options } = config
-  const { source, directory, userSessions, sharesPorts, connectPeers, otherAgentAddresses, log } = first
+  const { source, directory, userSessions, sharesPorts, connectPeers, otherNodes, log } = first
   usePlainReads(!info.fast_reads)
   const traffic = new TrafficEvents(first.publishTraffic, log)
   const usage = new UsageCounter({ publish: first.publishUsage, sessions: directory.sessions, log })
@@ -33,7 +33,7 @@ export async function composeGateway(config: GatewayConfig, first: FirstProcess)
       userSessions,
       sharesPorts,
       connectPeers,
-      otherAgentAddresses,
+      otherNodes,
       log,
       traffic,
       usage,

@@ -4,6 +4,7 @@ import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { Directory } from '#registry/directory.ts'
+import type { OtherNodes } from '#registry/other-nodes.ts'
 import type { Source } from '#registry/records/source.ts'
 import type { PublishUsage } from '#telemetry/usage/usage-counter.ts'
 import type { PublishTraffic } from '#telemetry/traffic-events.ts'
@@ -18,8 +19,8 @@ export interface FirstProcess {
   readonly sharesPorts: SharesPorts
   readonly publishTraffic: PublishTraffic
   readonly publishUsage: PublishUsage
-  /** Where agents reach the other nodes of the cluster. */
-  readonly otherAgentAddresses: (() => readonly string[]) | undefined
+  /** Undefined: there is no cluster. */
+  readonly otherNodes: OtherNodes | undefined
   /** Calls back at once, and whenever it changes. */
   onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void
   /** Reaches the agents of other processes too, given those of this one; undefined: there are no others. */

@@ -27,7 +27,7 @@ function thisProcess(
     publishUsage: counted => usage.add(counted),
     onSubscriptionChange: follower => traffic.onSubscriptionChange(follower),
     connectPeers: cluster?.connectPeers,
-    otherAgentAddresses: cluster && (() => cluster.otherAgentAddresses),
+    otherNodes: cluster?.otherNodes,
   }
 }
 

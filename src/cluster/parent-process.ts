@@ -48,7 +48,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     }
   }
 
-  readonly otherAgentAddresses = undefined
+  readonly otherNodes = undefined
 
   /** All workers open the same ports. */
   readonly sharesPorts = (): boolean => true

@@ -11,6 +11,7 @@ import type { LocalAuthority } from '#pki/local-authority.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { Directory } from '#registry/directory.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
+import type { OtherNodes } from '#registry/other-nodes.ts'
 import type { Source } from '#registry/records/source.ts'
 import type { WriteLine } from '#telemetry/request-log/request-log.ts'
 import type { TracingOptions } from '#telemetry/tracing/tracing.ts'
@@ -53,8 +54,8 @@ export interface GatewayOptions {
   readonly apiSocket?: string | undefined
   /** Several processes share the ports. */
   readonly sharesPorts?: SharesPorts
-  /** Where agents reach the other nodes of the cluster; none when absent. */
-  readonly otherAgentAddresses?: (() => readonly string[]) | undefined
+  /** None when absent. */
+  readonly otherNodes?: OtherNodes | undefined
   /** Reaches the agents of other processes too, given those of this one. */
   readonly connectPeers?: ((local: AgentRegistry) => Promise<AgentDialer>) | undefined
 }

@@ -93,8 +93,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const placesAt: PlacesAt = (scheme, host) => router.signInPlaces(scheme, host)
   const { modules, signIn } = makeModules(options, { info, records, placesAt })
   const resumption = new ResumptionTokens(options.keys.proofs)
-  const { otherAgentAddresses } = options
-  const common = { info, records, directory, log, modules, resumption, otherAgentAddresses }
+  const { otherNodes } = options
+  const common = { info, records, directory, log, modules, resumption, otherNodes }
   const registry: AgentRegistry = opened.adopt(
     new AgentRegistry({ ...common, limits, probe: id => dialer.probe(id) }),
     it => it.close(),

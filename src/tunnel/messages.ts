@@ -56,6 +56,9 @@ export const authRequest = object({
 })
 export type AuthRequest = MessageOf<typeof authRequest>
 
+const connectAddresses = list(object({ Region: name, ServerAddr: line }), 64)
+export type ConnectAddresses = MessageOf<typeof connectAddresses>
+
 export const authAnswer = object({
   Version: text(16),
   ClientId: name,
@@ -69,7 +72,7 @@ export const authAnswer = object({
     PlanName: name,
     Banner: metadata,
     DeprecationWarning: optional(nullable(object({ NextMin: name, NextDate: name, Msg: metadata }))),
-    ConnectAddresses: optional(list(object({ Region: name, ServerAddr: line }), 64)),
+    ConnectAddresses: optional(connectAddresses),
     AgentSessionID: optional(name),
     // The responding gateway process; Adit agents keep their two connections on different ones.
     Node: optional(name),
@@ -166,6 +169,10 @@ export type UpdateAgentRequest = MessageOf<typeof updateRequest>
 
 export const stopTunnelRequest = object({ Id: name, Message: errorText, ErrorCode: nullable(name) })
 export type StopTunnelRequest = MessageOf<typeof stopTunnelRequest>
+
+/** The other nodes have changed since the sign-in. */
+export const connectAddressesRequest = object({ ConnectAddresses: connectAddresses })
+export type ConnectAddressesRequest = MessageOf<typeof connectAddressesRequest>
 
 /** The request of Restart, Stop and SrvInfo. */
 export const emptyRequest = object({})

@@ -13,5 +13,7 @@ export const streamTypes = {
   patchTunnelState: 10,
   /** Between gateway processes. */
   peerCall: 1000,
+  /** To Adit agents; earlier ones reset the stream. */
+  connectAddresses: 1001,
   heartbeat: 0xffff_ffff,
 } as const

@@ -204,6 +204,49 @@ suite('an agent of a gateway with several processes', () => {
     assert.equal(agent.status.state, 'online')
   })
 
+  test('opens its second connection when the gateway names another node later, and gives it up with that node', async () => {
+    await using second = await ScriptedGateway.start({
+      auth: ({ ClientId }) => ({ Version: '3', ClientId, Extra: { Node: 'node-2' } }),
+    })
+    await using first = await ScriptedGateway.start({
+      auth: () => ({ Version: '3', ClientId: 'ts_1', Extra: { Node: 'node-1' } }),
+    })
+    await using agent = disposable(await connect(first.options({ retry: { baseMs: 1, capMs: 1 } })))
+    const near = await signedIn(first, 0)
+    const tunnel = await agent.listen({ proto: 'tcp', forwardTo: 1 })
+    await near.offer([])
+    await near.offer([{ ServerAddr: '' }, { ServerAddr: 'file:///etc/passwd' }])
+    await assert.rejects(near.offer(Array.from({ length: 65 }, () => ({ ServerAddr: '' }))), /64/)
+    await near.offer([{ ServerAddr: '' }, { ServerAddr: second.address }])
+    const far = await signedIn(second, 0)
+    assert.equal(far.login?.Extra.LegNumber, 1)
+    await second.until(() => far.binds[0])
+    assert.equal(far.binds[0]?.Id, tunnel.id)
+    // The other node has gone.
+    await near.offer([])
+    far.socket.destroy()
+    await near.offer([])
+    assert.equal(second.ends.length, 1)
+    assert.equal(agent.status.state, 'online')
+  })
+
+  test('takes an offer that is read together with the response to its sign-in', async () => {
+    await using second = await ScriptedGateway.start({
+      auth: ({ ClientId }) => ({ Version: '3', ClientId, Extra: { Node: 'node-2' } }),
+    })
+    const early: Promise<void>[] = []
+    await using first = await ScriptedGateway.start({
+      auth: (_, count) => {
+        const offer = [{ ServerAddr: '' }, { ServerAddr: second.address }]
+        process.nextTick(() => void early.push(first.ends[count]?.offer(offer) ?? Promise.resolve()))
+        return { Version: '3', ClientId: 'ts_1', Extra: { Node: 'node-1' } }
+      },
+    })
+    await using agent = disposable(await connect(first.options()))
+    assert.equal((await signedIn(second, 0)).login?.ClientId, agent.sessionId)
+    await Promise.all(early)
+  })
+
   test('is content with one connection when what is named is no address', async () => {
     await using gateway = await ScriptedGateway.start({
       auth: () => ({

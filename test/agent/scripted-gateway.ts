@@ -7,7 +7,7 @@ import { OWN_ALPN } from '#tunnel/alpn.ts'
 import { answerHeartbeat } from '#tunnel/heartbeat.ts'
 import * as messages from '#tunnel/messages.ts'
 import { encodeProxyHeader } from '#tunnel/proxy-header.ts'
-import { serve } from '#tunnel/rpc.ts'
+import { call, serve } from '#tunnel/rpc.ts'
 import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
@@ -62,6 +62,14 @@ export class GatewayEnd {
     }
     const bytes = Buffer.concat([encodeProxyHeader({ ...whole, ...header }), Buffer.from(first)])
     return this.session.open(streamTypes.proxy, bytes)
+  }
+
+  /** Names other nodes after the sign-in. */
+  async offer(addresses: readonly object[]): Promise<void> {
+    const request = { ConnectAddresses: addresses }
+    const exchange = { type: streamTypes.connectAddresses, request, answer: messages.plainAnswer }
+    const { Error: refusal } = await call(this.session, exchange)
+    if (refusal !== '') throw new Error(refusal)
   }
 
   async #answer(type: number, stream: TunnelStream, count: number): Promise<void> {

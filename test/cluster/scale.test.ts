@@ -8,7 +8,7 @@ import { migrations } from '#store/migrations.ts'
 import { newFolder } from '../support/folder.ts'
 import { until } from '../support/until.ts'
 import { type Node, nodesOf, SOON, TestCluster, untilStates } from './cluster.ts'
-import { idOf, load, serveEverywhere } from './load.ts'
+import { idOf, load, serveEverywhere, untilTwoConnections } from './load.ts'
 import { SdkAgent } from './sdk-agent.ts'
 import { SEED, seedTunnels } from './seed-tunnels.ts'
 
@@ -69,6 +69,20 @@ suite('a cluster that grows and changes', () => {
     cluster.nodes.splice(1, 1)
     const { sent, failed } = await requests.stop()
     assert.deepEqual(failed, [], `of ${sent}`)
+  })
+
+  test('an agent that signed in at the only node connects to one that joins later', async () => {
+    const agent = await cluster.connect([cluster.first])
+    await agent.listen({ forwardTo: 1, proto: 'http' })
+    const joined = await cluster.add()
+    await untilTwoConnections(cluster)
+    await until(() => nodesOf(joined), {
+      what: 'both nodes have the tunnel',
+      withinMs: SOON,
+      fits: nodes => nodes.filter(({ tunnels, state }) => tunnels === 1 && state === 'live').length === 2,
+    })
+    await agent.close()
+    assert.equal(await cluster.end(joined, 'SIGTERM'), 0)
   })
 
   test('CLU-11 a node starts beside many tunnels, and lists them', async t => {

@@ -22,6 +22,7 @@ import { LocalAuthority, type TlsIdentity } from '#pki/local-authority.ts'
 import { anyConnection, otherConnections } from '#registry/agent-connections.ts'
 import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
 import type { AgentCommand } from '#registry/directory.ts'
+import type { OtherNodes } from '#registry/other-nodes.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 const MOVED_CHECK_MS = 100
@@ -171,11 +172,20 @@ export class Cluster implements AsyncDisposable {
     await inTime(this.membership.drain(this.node))
   }
 
-  /** Where agents reach the other nodes that serve. */
-  get otherAgentAddresses(): string[] {
-    return this.membership.serving
-      .filter(({ id }) => id !== this.node)
-      .flatMap(({ agentAddresses }) => agentAddresses)
+  readonly otherNodes: OtherNodes = {
+    agentAddresses: () =>
+      this.membership.serving
+        .filter(({ id }) => id !== this.node)
+        .flatMap(({ agentAddresses }) => agentAddresses),
+    watch: listener => {
+      let known = this.#otherAgents()
+      return this.membership.watch(() => {
+        const now = this.#otherAgents()
+        if (now === known) return
+        known = now
+        listener()
+      })
+    },
   }
 
   /** Publishes where agents reach this node. */
@@ -191,8 +201,13 @@ export class Cluster implements AsyncDisposable {
    */
   async whenAgentsHaveMoved(deadlineMs: number): Promise<void> {
     const deadline = performance.now() + deadlineMs
-    while (performance.now() < deadline && this.otherAgentAddresses.length > 0 && this.#hasOnlyHere())
+    while (performance.now() < deadline && this.otherNodes.agentAddresses().length > 0 && this.#hasOnlyHere())
       await wait(MOVED_CHECK_MS)
+  }
+
+  /** To compare; the database returns nodes in no particular order. */
+  #otherAgents(): string {
+    return this.otherNodes.agentAddresses().toSorted().join()
   }
 
   #hasOnlyHere(): boolean {

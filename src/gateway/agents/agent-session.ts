@@ -9,6 +9,7 @@ import { sendCommand } from '#gateway/agents/agent-commands.ts'
 import { dialAgent } from '#gateway/agents/agent-dial.ts'
 import { agentError } from '#gateway/agents/agent-error.ts'
 import { AgentRequests } from '#gateway/agents/agent-requests.ts'
+import { connectAddresses, sendConnectAddresses } from '#gateway/agents/connect-addresses.ts'
 import { type AgentOrigin, login, type LoginOptions, versionFor, welcome } from '#gateway/agents/login.ts'
 import { probe } from '#gateway/agents/probe.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
@@ -129,6 +130,17 @@ export class AgentSession implements AgentConnection {
     opened.then(
       stream => setTimeout(() => stream.reset('stream_cancelled'), STOP_TUNNEL_MS).unref(),
       () => undefined,
+    )
+  }
+
+  /** The other nodes have changed. */
+  offerConnections(): void {
+    const { UserAgent = '' } = this.#signed?.extra ?? {}
+    // Agents of others have one connection.
+    if (!UserAgent.startsWith('adit/')) return
+    const addresses = connectAddresses(UserAgent, this.#options)
+    void inBackground({ task: 'agents', log: this.#options.log }, () =>
+      sendConnectAddresses(this.#session, addresses),
     )
   }
 

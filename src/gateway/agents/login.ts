@@ -3,28 +3,23 @@ import { isId, newId, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
 import type { SessionRecord } from '#registry/directory.ts'
-import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { connectionId, MAX_AGENT_CONNECTIONS, baseId } from '#registry/agent-connections.ts'
 import type { Credential, Records } from '#registry/records/records.ts'
+import { connectAddresses, type ConnectAddressesOptions } from '#gateway/agents/connect-addresses.ts'
 import type { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import type { AuthAnswer, AuthRequest } from '#tunnel/messages.ts'
 
 /** The agent's address, and the one it connected to. */
 export type AgentOrigin = Pick<SessionRecord, 'ip' | 'localIp' | 'serverName'>
 
-export interface LoginOptions {
-  readonly info: GatewayInfo
+export interface LoginOptions extends ConnectAddressesOptions {
   readonly records: Records
   readonly resumption: ResumptionTokens
   readonly log: Log
   readonly now?: () => number
-  /** Where agents reach the other nodes of the cluster. */
-  readonly otherAgentAddresses?: (() => readonly string[]) | undefined
 }
 
 const SHOWN = 12
-
-type ConnectAddresses = AuthAnswer['Extra']['ConnectAddresses']
 
 /** Finds the credential of a token, or rejects the token. */
 function credentialOf(token: string, records: Records): Credential {
@@ -71,28 +66,12 @@ export function login(request: AuthRequest, origin: AgentOrigin, options: LoginO
 
 const connectionNumberIn = (given: number): number => Math.min(Math.max(given, 0), MAX_AGENT_CONNECTIONS - 1)
 
-/** More than an agent tries. */
-const MAX_ADDRESSES = 16
-
-/**
- * Offers a second connection if there is a second process or node for it. An empty address is the one that the agent
- * dialled, which it knows better; so only Adit agents get the offer.
- */
-function furtherConnections(
-  { Extra }: AuthRequest,
-  { info, otherAgentAddresses }: LoginOptions,
-): ConnectAddresses {
-  if (!Extra.UserAgent.startsWith('adit/')) return undefined
-  const others = [...(info.workers < 2 ? [] : ['']), ...(otherAgentAddresses?.() ?? [])]
-  if (others.length === 0) return undefined
-  return ['', ...others.slice(0, MAX_ADDRESSES)].map(ServerAddr => ({ Region: info.region, ServerAddr }))
-}
-
 export const versionFor = (offered: readonly string[]): '2' | '3' => (offered.includes('3') ? '3' : '2')
 
 export function welcome(request: AuthRequest, record: SessionRecord, options: LoginOptions): AuthAnswer {
   const { info, resumption } = options
   const id = baseId(record.id)
+  const addresses = connectAddresses(request.Extra.UserAgent, options)
   return {
     Version: versionFor(request.Version),
     ClientId: id,
@@ -106,7 +85,7 @@ export function welcome(request: AuthRequest, record: SessionRecord, options: Lo
       PlanName: 'self-hosted',
       Banner: '',
       DeprecationWarning: undefined,
-      ConnectAddresses: furtherConnections(request, options),
+      ConnectAddresses: addresses.length > 0 ? addresses : undefined,
       AgentSessionID: id,
       Node: info.node,
     },

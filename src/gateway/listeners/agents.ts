@@ -44,10 +44,11 @@ export class AgentListener {
   readonly #agents = new Set<AgentSession>()
   readonly #closing: ClosingSockets
   readonly #elsewhere: string
+  readonly #unwatch: (() => void) | undefined
 
   constructor(options: AgentListenerOptions) {
     this.#options = options
-    const { log, info, sharesPorts } = options
+    const { log, info, sharesPorts, otherNodes } = options
     this.#closing = options.closing ?? new ClosingSockets()
     this.#elsewhere = elsewhereAlpn(info.node)
     this.#unauthenticated = new Admission({ ...UNAUTHENTICATED, ...options.unauthenticated })
@@ -58,6 +59,9 @@ export class AgentListener {
       sharesPorts,
       proxied: new ProxiedSockets({ settings: info, listener: 'agent', log }),
       accept: socket => this.#accept(socket),
+    })
+    this.#unwatch = otherNodes?.watch(() => {
+      for (const agent of this.#agents) agent.offerConnections()
     })
   }
 
@@ -76,6 +80,7 @@ export class AgentListener {
 
   /** Stops accepting; each agent is disconnected when its connections are finished, or at the deadline. */
   async drain(deadlineMs: number): Promise<void> {
+    this.#unwatch?.()
     this.#acceptor.close()
     await Promise.all([...this.#agents].map(agent => agent.drain(deadlineMs)))
     await this.#acceptor.drain(CLOSE_GRACE_MS)
