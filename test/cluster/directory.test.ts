@@ -144,6 +144,48 @@ suite('the directory of a cluster', () => {
     assert.ok(each <= 1500, `${each} bytes`)
   })
 
+  test('CLU-08 an address that another node has taken over is never written again by the first one', async () => {
+    const url = await newDatabase()
+    await using first = await TestNode.start(url, 'nd_first')
+    await using second = await TestNode.start(url, 'nd_second')
+    const claimOf = ({ id: node }: TestNode) =>
+      tunnelRecord({
+        id: `tn_${node}`,
+        sessionId: `ts_${node}`,
+        node,
+        address: { scheme: 'http', host: 'contested' },
+      })
+    const owners: number[] = []
+    for (const { directory } of [first, second])
+      directory.watch({ added: () => void owners.push(directory.tunnels.size) })
+    for (const node of [first, second])
+      await node.directory.addSession(sessionRecord({ id: `ts_${node.id}`, node: node.id }))
+    assert.deepEqual(await first.directory.addTunnel(claimOf(first)), { ok: true })
+    assert.equal((await second.directory.addTunnel(claimOf(second))).ok, false)
+    await second.directory.removeSession('ts_nd_first', first.id)
+    assert.deepEqual(await second.directory.addTunnel(claimOf(second)), { ok: true })
+    first.directory.wake()
+    await until(() => first.directory.tunnels.has('tn_nd_second'))
+    await second.directory.removeTunnel('tn_nd_second')
+    await second.directory.settled()
+    first.directory.wake()
+    await until(() => first.directory.tunnels.size === 0)
+    await postgres.crash()
+    // A node grants without the database only what it still has.
+    await assert.rejects(first.directory.addTunnel(claimOf(first)))
+    await postgres.restart()
+    await until(async () => {
+      await first.directory.addSession(sessionRecord({ id: 'ts_new', node: first.id }))
+      second.directory.wake()
+      return second.directory.sessions.has('ts_new')
+    })
+    for (const { directory } of [first, second]) {
+      assert.deepEqual([...directory.tunnels.keys()], [])
+      assert.equal(directory.sessions.has('ts_nd_first'), false)
+    }
+    assert.deepEqual(new Set(owners), new Set([1]))
+  })
+
   test('has all records of a node that writes before it knows that PostgreSQL has lost them', async () => {
     const url = await newDatabase()
     await using first = await TestNode.start(url, 'nd_first')

@@ -60,6 +60,10 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
     this.#reader = new OnlineReader({
       ...options,
       moved: id => this.#own.delete(id),
+      evicted: id => {
+        this.#own.delete(id)
+        this.#own.release(id)
+      },
       loaded: () => this.#restoreIfLost(),
     })
     this.#unwatch = options.membership.watch(() => this.#nodesRead())

@@ -13,12 +13,18 @@ export interface From {
   readonly round: number
 }
 
+/** `node` is the one whose record is removed. */
+interface Removal extends From {
+  /** The node that has removed it; earlier versions do not say. */
+  readonly by?: string
+}
+
 /** What followers of the directory read. */
 export type OnlineChange =
   | ({ readonly is: 'session'; readonly record: SessionRecord } & From)
   | ({ readonly is: 'tunnel'; readonly record: TunnelRecord } & From)
-  | ({ readonly is: 'session_gone'; readonly id: string; readonly error?: string | undefined } & From)
-  | ({ readonly is: 'tunnel_gone'; readonly id: string; readonly lost: boolean } & From)
+  | ({ readonly is: 'session_gone'; readonly id: string; readonly error?: string | undefined } & Removal)
+  | ({ readonly is: 'tunnel_gone'; readonly id: string; readonly lost: boolean } & Removal)
   /** All that the node has was written in this epoch and round; the rest is void. */
   | ({ readonly is: 'complete' } & From)
 
@@ -58,14 +64,14 @@ export const dropSession = (id: string, node: string, { error }: SessionEnd, fro
   op: 'drop_session',
   id,
   node,
-  text: write({ ...from, is: 'session_gone', id, error, node }),
+  text: write({ ...from, is: 'session_gone', id, error, node, by: from.node }),
 })
 
 export const dropTunnel = (id: string, node: string, lost: boolean, from: From): OnlineWrite => ({
   op: 'drop_tunnel',
   id,
   node,
-  text: write({ ...from, is: 'tunnel_gone', id, lost, node }),
+  text: write({ ...from, is: 'tunnel_gone', id, lost, node, by: from.node }),
 })
 
 export const complete = (from: From): OnlineWrite => ({

@@ -2,7 +2,7 @@ import type { Log } from '#base/log.ts'
 import type { NodeStore, OnlineOutcome } from '#base/node-store.ts'
 import { SerialQueue } from '#base/serial-queue.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
-import { readChange } from '#cluster/nodes/online-change.ts'
+import { type OnlineChange, readChange } from '#cluster/nodes/online-change.ts'
 import { OnlineCopy } from '#cluster/nodes/online-copy.ts'
 
 /** A notification may be lost. */
@@ -14,6 +14,8 @@ export interface OnlineReaderOptions {
   readonly log: Log
   /** Another node has a record with this id now. */
   readonly moved: (id: string) => void
+  /** Another node has removed this record of this one: an agent there got its address. */
+  readonly evicted: (id: string) => void
   /** Everything was read again, perhaps because the database has lost what it had. */
   readonly loaded: () => void
 }
@@ -100,11 +102,19 @@ export class OnlineReader implements AsyncDisposable {
   #follow(texts: readonly string[]): void {
     for (const text of texts) {
       const change = readChange(text)
-      const isForeign = change.node !== this.#options.membership.id
-      if (isForeign && (change.is === 'session' || change.is === 'tunnel'))
-        this.#options.moved(change.record.id)
+      this.#noteOwn(change)
       this.copy.follow(change)
     }
+  }
+
+  /** What another node has done to the records of this one. */
+  #noteOwn(change: OnlineChange): void {
+    const { membership, moved, evicted } = this.#options
+    const isOwn = change.node === membership.id
+    if (change.is === 'session' || change.is === 'tunnel') {
+      if (!isOwn) moved(change.record.id)
+    } else if (change.is !== 'complete' && isOwn && (change.by ?? membership.id) !== membership.id)
+      evicted(change.id)
   }
 
   /** A node may be newer than what is known of the nodes. */
