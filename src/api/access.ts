@@ -27,7 +27,8 @@ export class Access implements RowCache {
   readonly #store: Store
   readonly #log: Log
   readonly #principals = new Map<string, Principal>()
-  readonly #addresses = new Map<RestrictedUse, (ip: string) => AddressVerdict>()
+  /** Requests that come at once share a read. */
+  readonly #addresses = new Map<RestrictedUse, Promise<(ip: string) => AddressVerdict>>()
   #generation = 0
 
   constructor(store: Store, log: Log) {
@@ -51,7 +52,8 @@ export class Access implements RowCache {
 
   /** Rejects a client whose address an enforced restriction does not allow. */
   async requireAddress(use: RestrictedUse, ip: string): Promise<void> {
-    const verdict = (this.#addresses.get(use) ?? (await this.#loadAddresses(use)))(ip)
+    const verdictOn = await (this.#addresses.get(use) ?? this.#loadAddresses(use))
+    const verdict = verdictOn(ip)
     if (verdict === 'refused') fail(use === 'api' ? 'ip_not_allowed' : 'dashboard_ip_not_allowed', { ip })
     if (verdict === 'warned') this.#log.warn({ ip, use }, 'call from an address that no rule allows')
   }
@@ -81,11 +83,12 @@ export class Access implements RowCache {
     return fail(credential ? 'authtoken_given' : 'unknown_token')
   }
 
-  async #loadAddresses(use: RestrictedUse): Promise<(ip: string) => AddressVerdict> {
-    const generation = this.#generation
-    const verdictOn = await this.#readAddresses(use)
-    if (generation === this.#generation) this.#addresses.set(use, verdictOn)
-    return verdictOn
+  #loadAddresses(use: RestrictedUse): Promise<(ip: string) => AddressVerdict> {
+    const reading = this.#readAddresses(use)
+    this.#addresses.set(use, reading)
+    // The next request tries again.
+    reading.catch(() => this.#addresses.get(use) === reading && this.#addresses.delete(use))
+    return reading
   }
 
   async #readAddresses(use: RestrictedUse): Promise<(ip: string) => AddressVerdict> {

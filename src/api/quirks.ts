@@ -28,6 +28,7 @@ export const queryAliases: ReadonlyMap<string, string> = new Map([['beforeId', '
 
 /** The TypeScript client repeats the path's parameters in the body; they are ignored unless they are fields. */
 export function withoutPathParameters(body: ResourceBody, operation: Operation): ResourceBody {
+  if (!operation.params.some(name => Object.hasOwn(body, name))) return body
   const fields = new Set(
     Object.entries(operation.input?.shape ?? {}).flatMap(([name, field]) =>
       field.write && (operation.method === 'PATCH' ? field.update : field.create !== 'never')

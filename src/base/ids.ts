@@ -105,6 +105,15 @@ export const newToken = (id: string): string =>
 /** True for text of the form `prefix_` + 27 base-62 characters. */
 export const isId = (text: string): boolean => /^[a-z0-9]+_[0-9A-Za-z]{27}$/.test(text)
 
-/** Time as the API writes it: UTC, whole seconds. */
-export const timestamp = (milliseconds: number): string =>
-  `${new Date(milliseconds).toISOString().slice(0, 19)}Z`
+let writtenSecond = Number.NaN
+let written = ''
+
+/** Time as the API writes it: UTC, whole seconds. The last one is kept: many are written in one second. */
+export function timestamp(milliseconds: number): string {
+  const second = Math.floor(milliseconds / 1000)
+  if (second !== writtenSecond) {
+    written = `${new Date(milliseconds).toISOString().slice(0, 19)}Z`
+    writtenSecond = second
+  }
+  return written
+}

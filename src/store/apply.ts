@@ -22,8 +22,22 @@ type Standing = Pick<Row, 'id' | 'kind' | 'version'>
 export const idList = (ids: readonly string[]): string => JSON.stringify(ids.map(id => id.toWellFormed()))
 
 /**
- * One transaction for many batches. A rejected batch is rolled back alone; only a batch that has the transaction for
- * itself needs no savepoint.
+ * Whether a batch may be rejected after its first change. The checks of a change come before it, except for claims;
+ * an event is never rejected.
+ */
+function isRejectedLate(batch: readonly Write[]): boolean {
+  let hasChanged = false
+  for (const write of batch) {
+    if (hasChanged && write.op !== 'event') return true
+    if ('entry' in write && write.entry.claims.length > 0) return true
+    hasChanged ||= write.op !== 'expect'
+  }
+  return false
+}
+
+/**
+ * One transaction for many batches. A rejected batch is rolled back alone, which takes a savepoint unless it has the
+ * transaction for itself, or is rejected before it has changed anything.
  */
 export function* commitGroup(
   sql: Statements,
@@ -36,12 +50,13 @@ export function* commitGroup(
   let counter = start
 
   for (const batch of batches) {
-    if (!alone) yield* query(sql.savepoint)
+    const isGuarded = !alone && isRejectedLate(batch)
+    if (isGuarded) yield* query(sql.savepoint)
     const after = { ...counter }
     const refusal = yield* applyBatch(sql, batch, after)
     if (refusal === undefined) counter = after
-    else if (!alone) yield* query(sql.undo)
-    if (!alone) yield* query(sql.release)
+    else if (isGuarded) yield* query(sql.undo)
+    if (isGuarded) yield* query(sql.release)
     outcomes.push(refusal ? { ok: false, refusal } : { ok: true, revision: counter.revision })
   }
 
@@ -161,6 +176,10 @@ function* record(
 }
 
 function* standingRows(sql: Statements, ids: readonly string[]): Steps<Map<string, Standing>> {
-  const rows = yield* query<Standing>(sql.standing, idList(ids))
+  const [only = ''] = ids
+  // Most writes concern one row, for which SQLite need not expand a list.
+  const rows = yield* ids.length === 1
+    ? query<Standing>(sql.standing, only.toWellFormed())
+    : query<Standing>(sql.standingAmong, idList(ids))
   return new Map(rows.map(row => [row.id, row]))
 }

@@ -18,7 +18,8 @@ export const statements = ({ each, amongThem, begin, lockCounter }: Dialect) => 
   touchCounter: 'UPDATE counter SET revision = revision WHERE id = 1',
   writeCounter: 'UPDATE counter SET revision = $1, sequence = $2 WHERE id = 1',
 
-  standing: `SELECT id, kind, version FROM resource WHERE id ${amongThem}`,
+  standing: 'SELECT id, kind, version FROM resource WHERE id = $1',
+  standingAmong: `SELECT id, kind, version FROM resource WHERE id ${amongThem}`,
   insertRow: `INSERT INTO resource (${ROW}) VALUES ($1, $2, $3, $4, $5)`,
   updateRow: 'UPDATE resource SET kind = $2, parent = $3, version = $4, body = $5 WHERE id = $1',
   removeRow: 'DELETE FROM resource WHERE id = $1',
