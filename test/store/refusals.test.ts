@@ -150,6 +150,24 @@ forEachDriver('store refuses', ({ newDatabase }) => {
     assert.equal(await store.get('lost'), undefined)
   })
 
+  test('all of a batch that it rejects late, and none of its neighbours', async () => {
+    await using store = await (await newDatabase())()
+    await write(store, insert('a', { claims: [domain('a.test')] }))
+    const outcomes = await Promise.all([
+      store.commit([insert('left'), event('e_left')]),
+      store.commit([event('e_lost'), expect('a', 9)]),
+      store.commit([insert('lost'), insert('a')]),
+      store.commit([insert('lost', { claims: [domain('b.test'), domain('a.test')] })]),
+      store.commit([expect('a', 1), insert('a'), event('e_lost')]),
+      store.commit([insert('right'), event('e_right')]),
+    ])
+    const accepted = outcomes.map(outcome => outcome.ok)
+    assert.deepEqual(accepted, [true, false, false, false, false, true])
+    assert.deepEqual(ids(await store.list('thing', { limit: 9 })), ['right', 'left', 'a'])
+    assert.deepEqual(ids(await store.events(0, 9)), ['e_left', 'e_right'])
+    assert.equal(await store.holder(domain('b.test')), undefined)
+  })
+
   test('text that no database can hold, and finds nothing for it', async () => {
     await using store = await (await newDatabase())()
     await write(store, insert('a'))
