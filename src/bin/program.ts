@@ -36,8 +36,13 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
 export async function runProgram(commands: readonly Command[]): Promise<void> {
   adoptHostedVariables(process.env)
   returnStartMemory()
+  await runLine(process.argv.slice(2), commands)
+}
+
+/** Runs the command that the words of a command line name, and sets the exit code. */
+export async function runLine(words: readonly string[], commands: readonly Command[]): Promise<void> {
   // The API commands are derived from the whole contract, which takes longer than all others: only on demand.
-  const line = commandLine(process.argv.slice(2))
+  const line = commandLine(words)
   const [first = ''] = line.words
   const known = base(commands)
   const isKnown = known.commands.some(command => command.name() === first)

@@ -9,7 +9,7 @@ import { assertTellsNone, secretText } from '../support/secrets.ts'
 import { configFile } from './agent-support.ts'
 import { run } from './run.ts'
 import { program } from '../support/program.ts'
-import { runAdit } from '../support/server.ts'
+import { runCommand } from '../support/command-host.ts'
 import { newFolder } from '../support/folder.ts'
 
 /** A file that uses all options. */
@@ -267,17 +267,17 @@ suite('adit config check', () => {
 
   test('ends with 0, or with 78 and the place', async () => {
     using good = configFile(tunnel(''))
-    const fine = await runAdit(['config', 'check'], good.environment)
+    const fine = await runCommand(['config', 'check'], good.environment)
     assert.deepEqual(fine, {
       code: 0,
       stdout: `Valid configuration file at ${good.path}: one tunnel\n`,
       stderr: '',
     })
     using bad = configFile('sever: 1')
-    const wrong = await runAdit(['config', 'check', bad.path])
+    const wrong = await runCommand(['config', 'check', bad.path])
     assert.equal(wrong.code, 78)
     assert.ok(wrong.stderr.startsWith(`adit: ${bad.path}:1:1: "sever" is unknown`))
-    const none = await runAdit(['config', 'check', '/nonexistent/adit.yml'])
+    const none = await runCommand(['config', 'check', '/nonexistent/adit.yml'])
     assert.deepEqual(
       [none.code, none.stderr],
       [
@@ -289,7 +289,7 @@ suite('adit config check', () => {
 
   test('reads the certificates that are named', async () => {
     using config = configFile('tunnels:\n  a: {proto: tls, addr: 1, crt: /nonexistent, key: /nonexistent}')
-    const { code, stderr } = await runAdit(['config', 'check', config.path])
+    const { code, stderr } = await runCommand(['config', 'check', config.path])
     assert.equal(code, 78)
     assert.match(stderr, /:2:\d+: the tunnel "a": .*\/nonexistent.*ENOENT/)
   })
@@ -297,7 +297,7 @@ suite('adit config check', () => {
   test('reads the authorities that are named', async () => {
     using config = configFile('')
     writeFileSync(config.path, tunnel(`    mutual_tls_cas: ${config.path}`))
-    const { code, stderr } = await runAdit(['config', 'check', config.path])
+    const { code, stderr } = await runCommand(['config', 'check', config.path])
     assert.equal(code, 78)
     assert.match(stderr, /the tunnel "web": .*the CAs for client certificates are not certificates in PEM/)
   })
@@ -310,7 +310,7 @@ suite('adit config check', () => {
       ['http', '1'],
       ['config', 'add-authtoken', 'x'],
     ]) {
-      const { code, stderr } = await runAdit(args, config.environment)
+      const { code, stderr } = await runCommand(args, config.environment)
       assert.equal(code, 78)
       assert.match(stderr, /is world-writable; fix it with chmod o-w/)
     }
@@ -334,7 +334,7 @@ suite('adit config show', () => {
       `authtoken: ${secretText('authtoken')}\nserver: a.example:1\ntunnels:\n  w: {proto: http, addr: 80, basic_auth: ["me:${secretText('password')}"], oauth: {provider: x, client_id: a, client_secret: ${secretText('oauth')}}}`,
     )
     const environment = { ...config.environment, ADIT_SERVER_ADDR: 'b.example:2' }
-    const { stdout, code } = await runAdit(['config', 'show', '--log', 'json'], environment)
+    const { stdout, code } = await runCommand(['config', 'show', '--log', 'json'], environment)
     assert.equal(code, 0)
     assertTellsNone('adit config show', stdout)
     for (const line of [
@@ -345,7 +345,7 @@ suite('adit config show', () => {
       `    addr: 80  # ${config.path}:4:26`,
     ])
       assert.ok(stdout.split('\n').includes(line), `${line}\nis not in\n${stdout}`)
-    const json = await runAdit(['config', 'show', '--json'], config.environment)
+    const json = await runCommand(['config', 'show', '--json'], config.environment)
     const { settings, tunnels } = JSON.parse(json.stdout)
     assert.deepEqual(settings.server, { value: 'a.example:1', origin: `${config.path}:2:9` })
     assert.deepEqual(tunnels.w.basic_auth.value, '********')
@@ -365,7 +365,10 @@ tunnels:
   test('replaces the value and nothing else', async () => {
     using config = configFile(before)
     chmodSync(config.path, 0o644)
-    const { code, stdout } = await runAdit(['config', 'add-authtoken', secretText('new')], config.environment)
+    const { code, stdout } = await runCommand(
+      ['config', 'add-authtoken', secretText('new')],
+      config.environment,
+    )
     assert.deepEqual([code, stdout], [0, `Authtoken saved to configuration file: ${config.path}\n`])
     assert.equal(readFileSync(config.path, 'utf8'), before.replace('old', secretText('new')))
     assert.equal(statSync(config.path).mode & 0o777, 0o600)
@@ -386,7 +389,10 @@ tunnels:
     const folder = newFolder()
     try {
       const path = join(folder, 'adit', 'adit.yml')
-      assert.equal((await runAdit(['config', 'add-authtoken', 'abc'], { XDG_CONFIG_HOME: folder })).code, 0)
+      assert.equal(
+        (await runCommand(['config', 'add-authtoken', 'abc'], { XDG_CONFIG_HOME: folder })).code,
+        0,
+      )
       assert.equal(readFileSync(path, 'utf8'), 'version: 1\nauthtoken: abc\n')
       assert.equal(statSync(path).mode & 0o777, 0o600)
     } finally {
@@ -402,7 +408,7 @@ tunnels:
       writeFileSync(join(real, 'f.yml'), text)
       const link = join(real, 'link.yml')
       symlinkSync('f.yml', link)
-      assert.equal((await runAdit(['config', 'add-authtoken', 'abc', '--config', link])).code, 0)
+      assert.equal((await runCommand(['config', 'add-authtoken', 'abc', '--config', link])).code, 0)
       const written = readFileSync(join(real, 'f.yml'), 'utf8')
       assert.equal(checkConfig(parseConfig('f', written)).settings.get('authtoken')?.raw, 'abc')
       assert.match(written, text.includes('#') ? /# (flow|only words)/ : /a\.example/)
@@ -411,7 +417,7 @@ tunnels:
 
   test('leaves a file alone that is wrong', async () => {
     using config = configFile('sever: 1\n')
-    assert.equal((await runAdit(['config', 'add-authtoken', 'abc'], config.environment)).code, 78)
+    assert.equal((await runCommand(['config', 'add-authtoken', 'abc'], config.environment)).code, 78)
     assert.equal(readFileSync(config.path, 'utf8'), 'sever: 1\n')
   })
 })

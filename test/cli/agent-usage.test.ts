@@ -9,7 +9,7 @@ import { endpointsOf, planOfFlags, withVariables } from '#cli/agent/plan.ts'
 import { type Plan } from '#cli/agent/tunnel-plan.ts'
 import { type TunnelKind } from '#tunnel/tunnel-option.ts'
 import { flagName, flagsFor, optionRows } from '#tunnel/tunnel-options.ts'
-import { runAdit } from '../support/server.ts'
+import { runCommand } from '../support/command-host.ts'
 
 const commands = new Map(agentCommands().map(command => [command.name(), command]))
 const helpOf = (name: string): string => {
@@ -36,7 +36,7 @@ suite('the help of', () => {
   }
 
   test('adit lists all commands', async () => {
-    const { stdout, code } = await runAdit(['--help'])
+    const { stdout, code } = await runCommand(['--help'])
     assert.equal(code, 0)
     for (const name of [...commands.keys(), 'serve', 'api', 'requests'])
       assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
@@ -86,14 +86,14 @@ suite('wrong usage', () => {
     ],
   ] as const) {
     test(`is refused with 2: ${args.join(' ')}`, async () => {
-      const { code, stdout, stderr } = await runAdit(args, { XDG_CONFIG_HOME: '/nonexistent' })
+      const { code, stdout, stderr } = await runCommand(args, { XDG_CONFIG_HOME: '/nonexistent' })
       assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
       assert.match(stderr, complaint)
     })
   }
 
   test('of a file ends with 78', async () => {
-    const { code, stderr } = await runAdit(['http', '80', '--config', '/nonexistent.yml'])
+    const { code, stderr } = await runCommand(['http', '80', '--config', '/nonexistent.yml'])
     assert.deepEqual(
       [code, stderr],
       [
@@ -101,11 +101,11 @@ suite('wrong usage', () => {
         'adit: there is no file /nonexistent.yml. Check the path after --config, or create it with "adit config edit"\n',
       ],
     )
-    const token = await runAdit(['http', '80', '--authtoken-file', '/nonexistent'], {
+    const token = await runCommand(['http', '80', '--authtoken-file', '/nonexistent'], {
       XDG_CONFIG_HOME: '/none',
     })
     assert.deepEqual([token.code, token.stderr], [78, 'adit: the file /nonexistent cannot be read: ENOENT\n'])
-    const secret = await runAdit(
+    const secret = await runCommand(
       ['http', '80', '--oidc', 'https://a.test', '--oidc-client-secret-file', '/nonexistent'],
       { XDG_CONFIG_HOME: '/none' },
     )

@@ -7,7 +7,8 @@ import type { Command } from 'commander'
 import { apiCommand } from '#cli/api-command.ts'
 import { dashed, flagsOf } from '#cli/flags.ts'
 import { operations } from '#contract/operations.ts'
-import { runAdit, spawnAdit } from '../support/server.ts'
+import { runCommand } from '../support/command-host.ts'
+import { spawnAdit } from '../support/server.ts'
 
 const child = (command: Command | undefined, name: string): Command | undefined =>
   command?.commands.find(each => each.name() === name)
@@ -51,7 +52,7 @@ suite('adit api has a command', () => {
 
 suite('adit api helps', () => {
   const help = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runAdit(['api', ...args, '--help'])
+    const { code, stdout, stderr } = await runCommand(['api', ...args, '--help'])
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
     return stdout
   }
@@ -71,7 +72,7 @@ suite('adit api helps', () => {
       [['ip-restrictions', 'creat'], 'create'],
       [['ip-restrictions', 'create', '--enforce'], '--enforced'],
     ] as const) {
-      const { code, stderr } = await runAdit(['api', ...args])
+      const { code, stderr } = await runCommand(['api', ...args])
       assert.equal(code, 2)
       assert.ok(stderr.includes(`Did you mean ${meant}?`), stderr)
     }
@@ -97,7 +98,7 @@ suite('adit api refuses', () => {
   ]
   for (const [args, complaint] of mistakes) {
     test(`"${args}" with exit code 2`, async () => {
-      const { code, stdout, stderr } = await runAdit(['api', ...args.split(' ').filter(Boolean)], key)
+      const { code, stdout, stderr } = await runCommand(['api', ...args.split(' ').filter(Boolean)], key)
       assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
       assert.match(stderr, complaint)
     })
@@ -120,7 +121,7 @@ suite('adit api ends', () => {
       const details = { operation_id: 'op_1', field: 'match' }
       const body = { error_code: 'ERR_ADIT_1', status_code: status, msg: 'It \u009bcannot be.', details }
       await using server = await answering(status, JSON.stringify(body))
-      const ended = await runAdit(['api', 'self'], server.environment)
+      const ended = await runCommand(['api', 'self'], server.environment)
       assert.deepEqual({ code: ended.code, stdout: ended.stdout }, { code, stdout: '' })
       const [first, second] = ended.stderr.split('\n')
       assert.equal(first, 'adit: It \\u009bcannot be.')
@@ -131,7 +132,7 @@ suite('adit api ends', () => {
   test('with 69 when nothing listens', async () => {
     const server = await answering(200)
     await server[Symbol.asyncDispose]()
-    const { code, stderr } = await runAdit(['api', 'self'], server.environment)
+    const { code, stderr } = await runCommand(['api', 'self'], server.environment)
     assert.equal(code, 69)
     assert.match(stderr, /ECONNREFUSED.*\n.*--url or ADIT_API_URL/)
   })

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { parse } from 'yaml'
+import { runCommand } from '../support/command-host.ts'
 import { runAdit, startServer, type Finished, type TestServer } from '../support/server.ts'
 import { run, runOnTerminal } from './run.ts'
 import { program } from '../support/program.ts'
@@ -13,7 +14,7 @@ const between = (first: number, last: number): string[] =>
 suite('adit api', () => {
   let server: TestServer
   let environment: Record<string, string>
-  const adit = (...args: string[]): Promise<Finished> => runAdit(['api', ...args], environment)
+  const adit = (...args: string[]): Promise<Finished> => runCommand(['api', ...args], environment)
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await adit(...args)
     assert.equal(code, 0, stderr)

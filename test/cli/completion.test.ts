@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { suite, test } from 'node:test'
-import { runAdit } from '../support/server.ts'
+import { runCommand } from '../support/command-host.ts'
 
 /** What bash offers after some words of a command line. */
 async function offered(...words: string[]): Promise<string[]> {
-  const { stdout } = await runAdit(['completion', 'bash'])
+  const { stdout } = await runCommand(['completion', 'bash'])
   const script = `${stdout}
 COMP_WORDS=(${words.map(word => `'${word}'`).join(' ')})
 COMP_CWORD=${words.length - 1}
@@ -23,15 +23,15 @@ suite('completion', () => {
   })
 
   test('of zsh and fish name the same commands', async () => {
-    const zsh = await runAdit(['completion', 'zsh'])
+    const zsh = await runCommand(['completion', 'zsh'])
     assert.match(zsh.stdout, /^#compdef adit\n/)
     assert.match(zsh.stdout, /'adit api ip-policies'\) known=\('create:/)
-    const fish = await runAdit(['completion', 'fish'])
+    const fish = await runCommand(['completion', 'fish'])
     assert.match(fish.stdout, /complete -c adit -n '__adit_place adit' -a http -d '/)
   })
 
   test('of another shell is rejected with those that there are', async () => {
-    const { code, stderr } = await runAdit(['completion', 'tcsh'])
+    const { code, stderr } = await runCommand(['completion', 'tcsh'])
     assert.equal(code, 2)
     assert.match(stderr, /bash, zsh, fish/)
   })

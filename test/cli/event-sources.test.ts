@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runAdit, startServer } from '../support/server.ts'
+import { runCommand } from '../support/command-host.ts'
+import { startServer } from '../support/server.ts'
 
 test('adit api chooses fields and filters of event sources by flags', async () => {
   await using server = await startServer()
   const environment = { ADIT_API_URL: server.api.url, ADIT_DATA_DIR: server.dataDir }
-  const adit = (...args: string[]) => runAdit(['api', ...args], environment)
+  const adit = (...args: string[]) => runCommand(['api', ...args], environment)
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await adit(...args)
     assert.equal(code, 0, stderr)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, suite, test } from 'node:test'
 import { World } from '../e2e/edges/world.ts'
+import { runCommand } from '../support/command-host.ts'
 import { secretText } from '../support/secrets.ts'
-import { runAdit, spawnAdit } from '../support/server.ts'
+import { spawnAdit } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
 suite('adit requests', () => {
@@ -23,7 +24,7 @@ suite('adit requests', () => {
 
   test('why names the module that rejected a request, and what to do', async () => {
     const { requestId } = await world.ask('a.example.test/hooks', { method: 'POST' })
-    const { code, stdout } = await runAdit(['requests', 'why', requestId], environment)
+    const { code, stdout } = await runCommand(['requests', 'why', requestId], environment)
     assert.equal(code, 0)
     assert.match(stdout, new RegExp(`^${requestId}  \\d{4}-\\d\\d-\\d\\dT`))
     assert.match(stdout, /^POST https:\/\/a\.example\.test\/hooks$/m)
@@ -34,7 +35,7 @@ suite('adit requests', () => {
 
   test('why says that a request did not fail', async () => {
     const { requestId } = await world.ask('a.example.test/fine')
-    const { stdout } = await runAdit(['requests', 'why', requestId], environment)
+    const { stdout } = await runCommand(['requests', 'why', requestId], environment)
     assert.match(stdout, /^ {2}response {2}200, 4 bytes, complete$/m)
     assert.match(stdout, /^It did not fail\.$/m)
   })
@@ -52,14 +53,15 @@ suite('adit requests', () => {
       const { body } = await world.server.api.get(`/requests/${asked}`)
       return body.captured === true && asked
     })
-    const shown = (...options: string[]) => runAdit(['requests', 'show', requestId, ...options], environment)
+    const shown = (...options: string[]) =>
+      runCommand(['requests', 'show', requestId, ...options], environment)
     assert.match((await shown()).stdout, /^POST \/shown\?q=1\nhost: a\.example\.test\n/)
     const { stdout: curl } = await shown('-o', 'curl')
     assert.match(curl, /^curl 'https:\/\/a\.example\.test\/shown\?q=1' \\\n {2}-X 'POST' \\\n/)
     assert.match(curl, /--data-raw 'it'\\''s here'\n$/)
     const har = JSON.parse((await shown('-o', 'har')).stdout)
     assert.equal(har.log.entries[0].response.content.text, 'fine')
-    const again = await runAdit(
+    const again = await runCommand(
       ['requests', 'replay', requestId, '--method', 'PUT', '--header', 'X-Plain:', '--body', 'new'],
       environment,
     )
@@ -84,26 +86,26 @@ suite('adit requests', () => {
     const { body } = await world.server.api.get('/endpoints')
     const { id } = body.endpoints.find(({ hostport }: { hostport: string }) => hostport.startsWith('other.'))
     const common = ['requests', 'replay-failed', '--host', 'broken.example.test', '--max', '2']
-    const { code, stdout } = await runAdit([...common, '--endpoint', id], environment)
+    const { code, stdout } = await runCommand([...common, '--endpoint', id], environment)
     assert.equal(code, 0)
     const lines = failedIds.map(
       (each, at) => `${each} {2}GET broken\\.example\\.test/${at + 1} {2}500 -> 200 {2}rq_`,
     )
     assert.match(stdout, new RegExp(`^${lines.join('\\w+\n')}\\w+\n$`))
-    const nothing = await runAdit(['requests', 'replay-failed', '--path', '/nowhere'], environment)
+    const nothing = await runCommand(['requests', 'replay-failed', '--path', '/nowhere'], environment)
     assert.equal(nothing.code, 3)
     assert.match(nothing.stderr, /No failed request that passes the filters was captured/)
   })
 
   test('show says how to capture a request', async () => {
     const { requestId } = await world.ask('b.example.test/uncaptured')
-    const { code, stderr } = await runAdit(['requests', 'show', requestId], environment)
+    const { code, stderr } = await runCommand(['requests', 'show', requestId], environment)
     assert.equal(code, 3)
     assert.match(stderr, /was not captured.*POST \/captures/)
   })
 
   test('why fails with 3 for a request that is not kept', async () => {
-    const { code, stderr } = await runAdit(['requests', 'why', `rq_${'0'.repeat(27)}`], environment)
+    const { code, stderr } = await runCommand(['requests', 'why', `rq_${'0'.repeat(27)}`], environment)
     assert.equal(code, 3)
     assert.match(stderr, /^adit: /)
   })
@@ -130,7 +132,7 @@ suite('adit requests', () => {
   })
 
   test('tail names the values that a filter allows', async () => {
-    const { code, stderr } = await runAdit(['requests', 'tail', '--status', 'bad'], environment)
+    const { code, stderr } = await runCommand(['requests', 'tail', '--status', 'bad'], environment)
     assert.equal(code, 1)
     assert.match(stderr, /"status": "bad" is not allowed\. Allowed: 404 or 5xx\./)
   })

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { makeLocalRoot } from '#pki/local-authority.ts'
+import { runCommand } from '../support/command-host.ts'
 import { must } from '../support/openssh.ts'
 import { runAdit } from '../support/server.ts'
 import { person } from '../tls/people.ts'
@@ -46,7 +47,7 @@ suite('adit trust', () => {
   })
 
   test('prints the commands for every system, and changes nothing', async () => {
-    const { code, stdout } = await runAdit(['trust', '--print', '--system-dir', systemDir], {
+    const { code, stdout } = await runCommand(['trust', '--print', '--system-dir', systemDir], {
       ADIT_DATA_DIR: dataDir,
     })
     assert.equal(code, 0)
@@ -59,31 +60,31 @@ suite('adit trust', () => {
     ])
       assert.ok(stdout.includes(said), said)
     assert.deepEqual(readdirSync(systemDir), [])
-    const undone = await runAdit(['trust', '--print', '--uninstall', '--data-dir', dataDir])
+    const undone = await runCommand(['trust', '--print', '--uninstall', '--data-dir', dataDir])
     for (const said of ['sudo rm', '--fresh', 'delete-certificate', '-delstore', hex(root.fingerprint)])
       assert.ok(undone.stdout.includes(said), said)
   })
 
   test('prints commands that a shell understands, whatever the folder is called', async () => {
-    const { stdout } = await runAdit(['trust', '--print', '--data-dir', dataDir])
+    const { stdout } = await runCommand(['trust', '--print', '--data-dir', dataDir])
     const line = stdout.split('\n').find(each => each.includes('sudo install'))
     const words = await must('sh', '-c', `sudo() { printf '%s\\n' "$@"; }; ${line}`)
     assert.deepEqual(words.trim().split('\n').slice(0, 4), ['install', '-m', '644', join(dataDir, 'ca.pem')])
   })
 
   test('says what is missing', async () => {
-    const nothing = await runAdit(['trust', '--data-dir', folder.file('nowhere')])
+    const nothing = await runCommand(['trust', '--data-dir', folder.file('nowhere')])
     assert.equal(nothing.code, 3)
     assert.match(nothing.stderr, /adit serve/)
     const strange = folder.file('strange')
     mkdirSync(strange)
     for (const content of ['nonsense', (await person()).pem]) {
       writeFileSync(join(strange, 'ca.pem'), content)
-      const refused = await runAdit(['trust', '--data-dir', strange, '--system-dir', systemDir])
+      const refused = await runCommand(['trust', '--data-dir', strange, '--system-dir', systemDir])
       assert.equal(refused.code, 78)
       assert.match(refused.stderr, /not a CA certificate/)
     }
-    const lost = await runAdit(['trust', '--data-dir', dataDir, '--system-dir', folder.file('not/there')])
+    const lost = await runCommand(['trust', '--data-dir', dataDir, '--system-dir', folder.file('not/there')])
     assert.equal(lost.code, 1)
     assert.match(lost.stderr, /cannot be changed/)
     assert.deepEqual(readdirSync(systemDir), [])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { usageText } from '#cli/usage/usage-text.ts'
 import { World } from '../e2e/edges/world.ts'
-import { runAdit } from '../support/server.ts'
+import { runCommand } from '../support/command-host.ts'
 import { until } from '../support/until.ts'
 
 type Usage = Parameters<typeof usageText>[0]
@@ -31,7 +31,7 @@ suite('adit usage', () => {
   after(() => world[Symbol.asyncDispose]())
 
   test('says that there was no traffic', async () => {
-    const { code, stdout } = await runAdit(['usage', '--window', '1h'], environment)
+    const { code, stdout } = await runCommand(['usage', '--window', '1h'], environment)
     assert.deepEqual([code, stdout], [0, 'No traffic in the last hour.\n'])
   })
 
@@ -41,7 +41,7 @@ suite('adit usage', () => {
     await world.route(edge, '/bad', await world.saying('', 503))
     for (const path of ['/', '/', '/', '/bad']) await world.ask(`usage.example.test${path}`)
     await until(async () => (await world.server.api.get('/usage?window=1h')).body.total.requests === 4)
-    const text = await runAdit(['usage', '--window', '1h'], environment)
+    const text = await runCommand(['usage', '--window', '1h'], environment)
     assert.equal(text.code, 0, text.stderr)
     const [summary, empty, head, row] = text.stdout.split('\n')
     assert.equal(summary, 'In the last hour: 4 requests, 25.0 % errors, 0 B in, 4.5 kB out.')
@@ -51,13 +51,13 @@ suite('adit usage', () => {
       row ?? '',
       /^https:\/\/usage\.example\.test +4 +<0\.1 +25\.0 % +[\d.]+ ms +[\d.]+ ms +0 B +4\.5 kB$/,
     )
-    const json = JSON.parse((await runAdit(['usage', '-o', 'json'], environment)).stdout)
+    const json = JSON.parse((await runCommand(['usage', '-o', 'json'], environment)).stdout)
     assert.deepEqual([json.window, json.series[0].id, json.series[0].requests], ['24h', edge, 4])
     assert.equal(json.series[0].points.start.length > 0, true)
   })
 
   test('names the values that an option allows', async () => {
-    const { code, stderr } = await runAdit(['usage', '--window', '2h'], environment)
+    const { code, stderr } = await runCommand(['usage', '--window', '2h'], environment)
     assert.equal(code, 2)
     assert.match(stderr, /Allowed choices are 1h, 24h, 30d, 1y\./)
   })

@@ -70,11 +70,24 @@ const withoutFirstKey = (text: string): string => withoutLink(text.replace(/^( +
 function overhearAnswer({ stdout }: ChildProcess, isCreation: boolean, told: Told): void {
   let text = ''
   stdout?.on('data', (piece: Buffer | string) => (text += String(piece)))
-  stdout?.on('end', () => {
-    try {
-      told.write(withoutShown(text, isCreation))
-    } catch {
-      // A table, YAML or an id.
-    }
-  })
+  stdout?.on('end', () => told.write(answerIn(text, isCreation)))
+}
+
+function answerIn(text: string, isCreation: boolean): string {
+  try {
+    return withoutShown(text, isCreation)
+  } catch {
+    // A table, YAML or an id.
+    return ''
+  }
+}
+
+/** Searches what a command of `adit` has written, once it has ended. */
+export function searchOutput(args: readonly string[], output: { stdout: string; stderr: string }): void {
+  const told = new Told(`adit ${args[0] ?? ''}`)
+  told.write(output.stderr)
+  told.write(
+    args[0] === 'api' ? answerIn(output.stdout, args.includes('create')) : withoutFirstKey(output.stdout),
+  )
+  told.end()
 }

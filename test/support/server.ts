@@ -122,15 +122,20 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   }
 }
 
-/** `adit` as a process of its own. Variables named ADIT_* of the test's own environment do not reach it. */
+/** The environment of `adit`. Variables named ADIT_* of the test's own environment do not reach it. */
+export function aditEnvironment(environment: Record<string, string>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
+  return { ...Object.fromEntries(inherited), ADIT_ACME_DIRECTORY: 'off', ...environment }
+}
+
+/** `adit` as a process of its own. */
 export function spawnAdit(
   args: readonly string[],
   environment: Record<string, string> = {},
   path = program,
 ): ChildProcess {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ADIT_'))
   const child = spawn(path, args, {
-    env: { ...Object.fromEntries(inherited), ADIT_ACME_DIRECTORY: 'off', ...environment },
+    env: aditEnvironment(environment),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   return overhear(child, args)
