@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { until } from '../../support/until.ts'
-import { Dashboard, launch } from './support.ts'
+import { Dashboard, closePages, launch } from './support.ts'
 
 const HOST = 'guarded.example.org'
 const HOSTILE = '<img src=x onerror=document.title=1>'
@@ -19,7 +19,7 @@ before(async () => {
   await world.route(edge, '/', await world.saying('hello'))
 })
 after(async () => {
-  await browser.close()
+  await closePages(browser)
   await world[Symbol.asyncDispose]()
 })
 

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { headerEdits } from '#ui/dashboard/capture/header-edits.ts'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
-import { Dashboard, launch } from './support.ts'
+import { Dashboard, closePages, launch } from './support.ts'
 
 const HOST = 'hooks.example.org'
 const HOSTILE = '<img src=x onerror=document.title=1>'
@@ -35,7 +35,7 @@ before(async () => {
   await world.route(edge, '/', service)
 })
 after(async () => {
-  await browser.close()
+  await closePages(browser)
   await world[Symbol.asyncDispose]()
 })
 

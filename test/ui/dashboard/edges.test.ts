@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
-import { Dashboard, launch } from './support.ts'
+import { Dashboard, closePages, launch } from './support.ts'
 
 const HOST = 'edge.example.org'
 const HOSTILE = '<img src=x onerror=document.title=1>'
@@ -38,7 +38,7 @@ before(async () => {
   })
 })
 after(async () => {
-  await browser.close()
+  await closePages(browser)
   await world[Symbol.asyncDispose]()
 })
 

@@ -5,7 +5,7 @@ import { kinds } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { made } from '../../support/each-store.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { Dashboard, launch } from './support.ts'
+import { Dashboard, closePages, launch } from './support.ts'
 
 let server: TestServer
 let browser: Browser
@@ -14,7 +14,7 @@ before(async () => {
   browser = await launch()
 })
 after(async () => {
-  await browser.close()
+  await closePages(browser)
   await server[Symbol.asyncDispose]()
 })
 

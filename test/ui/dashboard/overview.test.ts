@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { signIn } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
-import { Dashboard, launch } from './support.ts'
+import { Dashboard, closePages, launch } from './support.ts'
 
 let server: TestServer
 let browser: Browser
@@ -13,7 +13,7 @@ before(async () => {
   browser = await launch()
 })
 after(async () => {
-  await browser.close()
+  await closePages(browser)
   await server[Symbol.asyncDispose]()
 })
 

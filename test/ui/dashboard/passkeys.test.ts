@@ -5,7 +5,7 @@ import { tokenIn } from '../../support/dashboard.ts'
 import { made } from '../../support/each-store.ts'
 import { secretText } from '../../support/secrets.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { launch } from './support.ts'
+import { closePages, launch } from './support.ts'
 
 /** A page with an authenticator of its own. */
 interface Device {
@@ -25,7 +25,7 @@ suite('passkeys of the dashboard', () => {
     browser = await launch()
   })
   after(async () => {
-    await browser.close()
+    await closePages(browser)
     await server[Symbol.asyncDispose]()
   })
 

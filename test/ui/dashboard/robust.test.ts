@@ -5,7 +5,7 @@ import { kinds } from '#contract/kinds/index.ts'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
-import { Dashboard, launch } from './support.ts'
+import { Dashboard, closePages, launch } from './support.ts'
 
 const LONG = process.env['TEST_LONG'] === '1'
 const SCRIPT = `<img src=x onerror="window.ran=1"><script>window.ran=1</script>`
@@ -22,7 +22,7 @@ before(async () => {
   browser = await launch()
 })
 after(async () => {
-  await browser.close()
+  await closePages(browser)
   await world[Symbol.asyncDispose]()
 })
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { OpenId } from '../../auth/oidc/openid.ts'
 import { tokenIn } from '../../support/dashboard.ts'
 import { made } from '../../support/each-store.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { secretText } from '../../support/secrets.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
+import { closePages, launch } from './support.ts'
 
 suite('signing in to the dashboard in a browser', () => {
   let server: TestServer
@@ -22,10 +23,10 @@ suite('signing in to the dashboard in a browser', () => {
       dashboard_openid_client: `adit:${secretText('openid client')}`,
       dashboard_openid_domains: 'example.com',
     })
-    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+    browser = await launch()
   })
   after(async () => {
-    await browser.close()
+    await closePages(browser)
     await server[Symbol.asyncDispose]()
     await provider[Symbol.asyncDispose]()
   })

@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { after } from 'node:test'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { secretText } from '../../support/secrets.ts'
 import type { Caller } from '../../support/server.ts'
 
-export const launch = (): Promise<Browser> =>
-  chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+let shared: Promise<Browser> | undefined
+
+/** The browser of all test files in this process, which are to close their pages with `closePages`. */
+export function launch(): Promise<Browser> {
+  shared ??= chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  return shared
+}
+after(async () => (await shared)?.close())
+
+/** A page that stays open would call a server that has ended. */
+export async function closePages(browser: Browser): Promise<void> {
+  for (const context of browser.contexts()) await context.close()
+}
 
 /** What Playwright waits for a page by itself is too short on a busy machine. */
 export const PAGE_MS = 120_000

@@ -5,7 +5,7 @@ import { completions, parseFilter } from '#ui/dashboard/traffic/filter.ts'
 import { made } from '../../support/each-store.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
-import { Dashboard, launch } from './support.ts'
+import { Dashboard, closePages, launch } from './support.ts'
 
 const HOST = 'shop.example.org'
 const HOSTILE = '<img src=x onerror=document.title=1>'
@@ -28,7 +28,7 @@ before(async () => {
   await made(api, `/edges/https/${edge.id}/routes`, guarded)
 })
 after(async () => {
-  await browser.close()
+  await closePages(browser)
   await server[Symbol.asyncDispose]()
 })
 
