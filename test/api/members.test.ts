@@ -201,12 +201,12 @@ onEachStore('members', api => {
     const ingress = await own.make('agent_ingresses', { domain: 'taken.example.com' })
     const used = await made(api(), '/backends/http_response', { owner_id: null })
     const user = await own.make('failover_backends', { backends: [used.id] })
-    const edge = await own.make('tcp_edges', { hostports: ['any.test:20777'] })
+    const edge = await own.make('tcp_edges', { hostports: ['any.test:9777'] })
     for (const [method, path, body, code, id] of [
       ['POST', '/reserved_domains', { name: 'taken' }, 413, domain['id']],
       ['POST', '/agent_ingresses', { domain: 'taken.example.com' }, 6706, ingress['id']],
       ['DELETE', `/backends/http_response/${used.id}`, undefined, 6502, user['id']],
-      ['POST', '/edges/tcp', { hostports: ['any.test:20777'] }, 7122, edge['id']],
+      ['POST', '/edges/tcp', { hostports: ['any.test:9777'] }, 7122, edge['id']],
     ] as const) {
       const refused = await call(method, path, body, colleague)
       assert.deepEqual([refused.status, refused.body.error_code], [400, `ERR_ADIT_${code}`], path)

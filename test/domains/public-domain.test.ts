@@ -79,10 +79,12 @@ ${this.stdout}${this.#stderr}`
 /** The addresses with a listener, each with its protocol. */
 async function listening(network: Namespace): Promise<string[]> {
   const lines = (await network.output(['ss', '-Hlntu'])).trim().split('\n')
-  return lines.map(line => {
+  const places = lines.map(line => {
     const [protocol, , , , local] = line.split(/\s+/)
     return `${protocol} ${local}`
   })
+  // The processes of a server share its ports.
+  return [...new Set(places)]
 }
 
 /** The certificate that a client of the name gets. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { kinds } from '#contract/kinds/index.ts'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -14,6 +14,9 @@ const MIXED = '\u202Eעברית العربية\u202C 👩‍👩‍👧‍👦'
 const LABEL = 'a'.repeat(61)
 /** 253 characters, the longest name that DNS has. */
 const LONGEST = `${LABEL}.${LABEL}.${LABEL}.${'b'.repeat(253 - 3 * 62 - '.org'.length)}.org`
+
+/** Resolves when no part of the page is loading. */
+const loaded = (page: Page) => page.locator('main:has(.loading)').waitFor({ state: 'detached' })
 
 let world: CaptureWorld
 let browser: Browser
@@ -35,7 +38,7 @@ suite('the dashboard', () => {
     )
     for (const each of [...lists, 'connect', 'explain', 'people', 'settings', 'status', 'usage']) {
       await dashboard.visit(`/${each}`)
-      await page.locator('main .loading').waitFor({ state: 'detached' })
+      await loaded(page)
       assert.equal(await page.getByRole('alert').count(), 0, each)
     }
     assert.deepEqual(dashboard.errors, [])
@@ -164,7 +167,7 @@ suite('the dashboard', () => {
       '',
     ]) {
       await dashboard.visit(each)
-      await page.locator('main .loading').waitFor({ state: 'detached' })
+      await loaded(page)
       for (const tab of await page.getByRole('tab').all()) await tab.click()
       assert.equal(await page.evaluate('window.ran'), undefined, each)
       assert.equal(await page.locator('main img, main script, a[href^="javascript:"]').count(), 0, each)
