@@ -79,6 +79,9 @@ export class PostgresHosts {
       constructor(config?: string | pg.ClientConfig) {
         const url = chosen()
         super({ ...(typeof config === 'object' && config), connectionString: url })
+        // A lost connection is replaced on demand; its current user gets the error of the query. Without a listener
+        // the event would crash the process, and the pool has none yet while the session is prepared.
+        this.on('error', () => undefined)
         this.#url = url
       }
 

@@ -78,11 +78,8 @@ export class PostgresEngine implements CopyEngine {
 
   constructor(hosts: PostgresHosts, pool: pg.Pool) {
     this.#hosts = hosts
-    // A lost connection is replaced on demand; its current user gets the error of the query. Without listeners both
-    // events would crash the process.
-    const ignore = () => undefined
-    pool.on('error', ignore)
-    pool.on('connect', client => client.on('error', ignore))
+    // The pool replaces a lost connection on demand. Without a listener the event would crash the process.
+    pool.on('error', () => undefined)
     this.#pool = pool
   }
 
