@@ -5,6 +5,7 @@ import { IdLink } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { PageHead, Shown, Time, toast } from '#ui/dashboard/shell/parts.tsx'
+import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 const LIVE_MS = 5000
@@ -36,24 +37,18 @@ export function DeliveriesPage(): JSX.Element {
           ) : (
             <div class="table-box" tabIndex={0} role="region" aria-label="Deliveries">
               <table>
-                <thead>
-                  <tr>
-                    {[
-                      'Subscription',
-                      'Destination',
-                      'State',
-                      'Waiting',
-                      'Dead letters',
-                      'Last error',
-                      'Attempts',
-                      'Actions',
-                    ].map(name => (
-                      <th key={name} scope="col">
-                        {name}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
+                <TableHead
+                  columns={[
+                    'Subscription',
+                    'Destination',
+                    'State',
+                    'Waiting',
+                    'Dead letters',
+                    'Last error',
+                    'Attempts',
+                    'Actions',
+                  ]}
+                />
                 <tbody>
                   {items.map(delivery => (
                     <DeliveryRow key={delivery.id} delivery={delivery} reload={loaded.reload} />

@@ -8,6 +8,7 @@ import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { Attention, RecentChanges } from '#ui/dashboard/overview/attention.tsx'
 import { RequestCounter, type Figures } from '#ui/dashboard/overview/figures.ts'
 import { href } from '#ui/dashboard/router.ts'
+import { FigureList } from '#ui/dashboard/shell/figure-list.tsx'
 import { lazy } from '#ui/dashboard/shell/lazy.tsx'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
@@ -128,14 +129,7 @@ function LiveTrafficCard(): JSX.Element {
         <h2>Traffic since this page was opened, at most 2 minutes</h2>
         <a href={href(['requests'])}>Show requests</a>
       </div>
-      <dl class="figures">
-        {shown.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FigureList shown={shown} />
       <LineChart
         label="Requests and errors per second"
         times={figures.times}

@@ -6,6 +6,7 @@ import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { Fields } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
+import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
 
 const LIVE_MS = 5000
 const levels = {
@@ -118,15 +119,7 @@ function Table(props: {
       <h2>{props.title}</h2>
       <div class="table-box" tabIndex={0} role="region" aria-label={`Table of ${props.title}`}>
         <table>
-          <thead>
-            <tr>
-              {['Name', ...props.columns].map(name => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead columns={['Name', ...props.columns]} />
           <tbody>
             {props.rows.map(([first, ...rest]) => (
               <tr key={first}>

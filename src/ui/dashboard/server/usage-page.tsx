@@ -6,7 +6,9 @@ import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { go, href, place } from '#ui/dashboard/router.ts'
 import { UsageChart } from '#ui/dashboard/server/usage-chart.tsx'
 import type { UsageReport, ReportSeries } from '#ui/dashboard/server/usage-series.ts'
+import { FigureList } from '#ui/dashboard/shell/figure-list.tsx'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
+import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 import { byteSize } from '#ui/format.ts'
 
@@ -64,14 +66,7 @@ function UsageView({ usage }: { usage: UsageReport }): JSX.Element {
   return (
     <>
       <section class="card" aria-label="Total">
-        <dl class="figures">
-          {shown.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <FigureList shown={shown} />
         <UsageChart usage={usage} series={usage.series} />
       </section>
       {usage.series.length === 0 ? (
@@ -86,23 +81,17 @@ function UsageView({ usage }: { usage: UsageReport }): JSX.Element {
 const UsageTable = ({ series, by }: { series: readonly ReportSeries[]; by: string }): JSX.Element => (
   <div class="table-box" tabIndex={0} role="region" aria-label="Series">
     <table>
-      <thead>
-        <tr>
-          {[
-            by === 'endpoint' ? 'Endpoint' : 'Credential',
-            'Requests',
-            'Errors',
-            'Received',
-            'Sent',
-            'p50',
-            'p99',
-          ].map(name => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          by === 'endpoint' ? 'Endpoint' : 'Credential',
+          'Requests',
+          'Errors',
+          'Received',
+          'Sent',
+          'p50',
+          'p99',
+        ]}
+      />
       <tbody>
         {series.map((each, at) => (
           <UsageRow key={at} series={each} />
