@@ -29,7 +29,7 @@ export interface RequestOptions {
   readonly bodyPatience?: number
 }
 
-/** One request over HTTP/2 and its reply, whichever server has the stream. A base class saves an object per request. */
+/** One request over HTTP/2 and its reply, for both servers. A base class saves an object per request. */
 export abstract class Http2Exchange {
   protected readonly context = new RequestContext()
   protected readonly clientAbort = new ClientAbort()

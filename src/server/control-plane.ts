@@ -83,7 +83,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     log,
     rateLimit: () => settings.rate_limit,
     reload: options.reload,
-    // Read only on demand: nobody needs it while the server runs.
+    // Read only on demand: a running server does not need it.
     licences: async () => (await import('#server/licences.ts')).licences(),
     settings: () => effectiveSettings(settings, options.sources),
     publicUrl: settings.api_url,

@@ -29,7 +29,7 @@ interface Visited {
 
 /**
  * Requests to these nodes, each on a new connection, until they are stopped. GET never fails. POST never does before the
- * service has got it; where a node or link is lost with the requests in it (`isAbrupt`), nobody knows that, so that one
+ * service has got it; where a node or link is lost with the requests in it (`isAbrupt`), that is unknown, so that one
  * that was sent is not sent again, and its client gets that reason.
  */
 export function load(nodes: readonly Node[], { name, received }: Visited, { isAbrupt = false } = {}): Load {

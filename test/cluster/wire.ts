@@ -8,7 +8,7 @@ import {
   type Socket,
 } from 'node:net'
 
-/** A network between two parts of a cluster, which a test can cut: no byte gets through, and nobody is told. */
+/** A network between two parts of a cluster, which a test can cut: no byte gets through, and no connection is closed. */
 export class Wire implements AsyncDisposable {
   readonly port: number
   readonly #server: Server

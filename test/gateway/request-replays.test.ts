@@ -216,7 +216,7 @@ for (const workers of ['1', '2'])
         await assertRefused(world.server.api, { path, body, code: 90_421 })
     })
 
-    test('do not skip the modules of whoever has the name now', async () => {
+    test('do not skip the modules of the present owner of a name', async () => {
       const name = 'passed-on.adit.localhost'
       const first = await world.tunnel(member, name)
       const { requestId } = await until(() => world.askPlain(name, '/'), {

@@ -47,7 +47,7 @@ async function postgresRows(url: string, table: string): Promise<string[]> {
   }
 }
 
-/** Lets nobody write to a table, so that a copy stops there, until it is released. */
+/** Locks a table against writes, so that a copy stops there, until it is released. */
 async function holding(url: string, table: string) {
   // Makes the tables.
   await (await openPostgres(url))[Symbol.asyncDispose]()

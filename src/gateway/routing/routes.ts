@@ -14,7 +14,7 @@ export interface MatchedRoute {
   readonly row: RouteRow
   /** Undefined: any. */
   readonly host: string | undefined
-  /** What handles its requests, kept by whoever compiles it. */
+  /** What handles its requests, set when it is compiled. */
   endpoint: CacheEntry<CompiledEndpoint> | undefined
 }
 
