@@ -170,9 +170,10 @@ suite('the inspector', () => {
     await page.keyboard.press('?')
     const keys = page.getByRole('dialog', { name: 'Keys' })
     await keys.getByText('export as HAR').waitFor()
+    // Without a wait: focus can still be in the closed dialog when the next key arrives.
     await page.keyboard.press('Escape')
-    await keys.waitFor({ state: 'hidden' })
     await page.keyboard.press('Shift+X')
+    await keys.waitFor({ state: 'hidden' })
     await page.getByText('0 requests').waitFor()
     assert.deepEqual((await inspector.local.get('/api/requests/http')).body.requests, [])
     assert.deepEqual(inspector.errors, [])

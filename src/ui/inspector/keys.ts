@@ -1,12 +1,10 @@
+import { isTyping } from '#ui/typing.ts'
+
 export interface KeyBinding {
   readonly keys: readonly string[]
   readonly help: string
   readonly press: () => void
 }
-
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement &&
-  (target.matches('input, textarea, select') || target.closest('dialog') !== null)
 
 /** Runs the action of a key, unless text is being typed. */
 export function onKeys(all: readonly KeyBinding[]): void {

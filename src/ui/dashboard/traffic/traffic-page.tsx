@@ -7,6 +7,7 @@ import { completions, parseFilter } from '#ui/dashboard/traffic/filter.ts'
 import { RequestList } from '#ui/dashboard/traffic/request-list.tsx'
 import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 import { useTraffic } from '#ui/dashboard/traffic/use-traffic.ts'
+import { isTyping } from '#ui/typing.ts'
 
 const TYPING_MS = 300
 const MAX_HOSTS = 20
@@ -77,9 +78,7 @@ function neighbour(
   return rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + step))]?.id
 }
 
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement &&
-  target.closest('input, select, textarea, button, a, summary, dialog') !== null
+const CONTROLS = 'input, select, textarea, button, a, summary'
 
 /** Keys of the page, while the focus is not in a control. */
 function useKeys(keys: Readonly<Record<string, () => unknown>>): void {
@@ -87,7 +86,7 @@ function useKeys(keys: Readonly<Record<string, () => unknown>>): void {
   latest.current = keys
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target, CONTROLS)) return
       if (!Object.hasOwn(latest.current, event.key)) return
       event.preventDefault()
       latest.current[event.key]?.()
