@@ -76,7 +76,7 @@ export class CaptureStore {
     this.#exchanges.push(exchange)
     this.#bytes += EXCHANGE_BYTES
     this.#evict()
-    this.#notify({ kind: 'began', exchange })
+    this.#notifyOf('began', exchange)
     return exchange
   }
 
@@ -92,13 +92,13 @@ export class CaptureStore {
 
   respond(exchange: CapturedExchange, status: number): void {
     exchange.respond(status)
-    this.#notify({ kind: 'responded', exchange })
+    this.#notifyOf('responded', exchange)
   }
 
   finish(exchange: CapturedExchange, isComplete: boolean): void {
     if (exchange.durationMs !== undefined) return
     exchange.finish(isComplete)
-    this.#notify({ kind: 'finished', exchange })
+    this.#notifyOf('finished', exchange)
   }
 
   #keep(bytes: number): void {
@@ -120,6 +120,11 @@ export class CaptureStore {
       this.#exchanges = this.#exchanges.slice(this.#first)
       this.#first = 0
     }
+  }
+
+  /** Not of one that was cleared or evicted: listeners would list it again. */
+  #notifyOf(kind: 'began' | 'responded' | 'finished', exchange: CapturedExchange): void {
+    if (exchange.isKept) this.#notify({ kind, exchange })
   }
 
   #notify(event: CaptureEvent): void {

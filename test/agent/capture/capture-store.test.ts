@@ -40,6 +40,20 @@ suite('captured exchanges', () => {
     assert.ok(store.size > 1)
   })
 
+  test('that were cleared while they passed are not reported again', () => {
+    const store = new CaptureStore(limits)
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    const kinds: string[] = []
+    store.subscribe(({ kind }) => void kinds.push(kind))
+    tap.sent(post(10))
+    store.clear()
+    tap.received(ok)
+    assert.deepEqual(kinds, ['began', 'cleared'])
+    tap.sent(post(10))
+    tap.received(ok)
+    assert.deepEqual(kinds.slice(2), ['began', 'responded', 'finished'])
+  })
+
   test('that were evicted while they passed are not recorded further', () => {
     const store = new CaptureStore({ ...limits, maxExchanges: 1 })
     const first = new CaptureTap({ store, tunnelName: 'a' }, '192.0.2.1:1')
