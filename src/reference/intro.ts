@@ -12,10 +12,10 @@ export const EXAMPLE_URL = 'http://127.0.0.1:4600'
 /** General notes before the collections. */
 export const introduction: readonly Chapter[] = [
   {
-    id: 'today',
-    title: 'What works today',
+    id: 'effect',
+    title: 'Effect on traffic',
     text: [
-      'All resources take effect on traffic: tunnels, edges, routes, modules, backends, domains with automatic certificates, and event delivery. The modules `policy` and `traffic_policy` are validated and stored, but a route that has one responds with 503 and the reason. A dashboard is planned for a later release.',
+      'All resources take effect on traffic: tunnels, edges, routes, modules, backends, domains with automatic certificates, and event delivery. The modules `policy` and `traffic_policy` are validated and stored, but a route that has one responds with 503 and the reason.',
     ],
   },
   {
