@@ -27,6 +27,8 @@ import type { ServerStatus } from '#contract/status.ts'
 
 export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly answered?: Answered
+  /** Resolves when the gateway applies what was committed. */
+  readonly applied: () => Promise<void>
   /** The state of the server, as far as the caller may see it. */
   readonly status: (call: Call) => Promise<ServerStatus>
   /** Reads the settings again; rejects with what is wrong with them. */
@@ -48,7 +50,11 @@ export function createApi(options: ApiOptions): HttpServer {
   const cache = watch.keeps(new ResponseCache())
   for (const operation of operations) {
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
-    server.on(operation.method, path, operationRoute(operation, admission, cache))
+    server.on(
+      operation.method,
+      path,
+      operationRoute(operation, admission, { cache, applied: options.applied }),
+    )
   }
   addStreams(server, { store: options.store, log: options.log, admission })
   addDashboard(server, options, admission)
@@ -108,10 +114,27 @@ const MAX_STRING = 4096
 const isCacheable = ({ does, kind }: Operation): boolean =>
   'verb' in does && (does.verb === 'list' || does.verb === 'get') && alwaysShowsTheSame(kind)
 
+/** A slow database must not stop the API: after this time the change takes effect later than the response. */
+const APPLY_MS = 5000
+
+function waitAtMost(ms: number, work: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  void work.finally(() => {
+    clearTimeout(timer)
+    resolve()
+  })
+  return promise
+}
+
+interface OperationParts extends Pick<ApiOptions, 'applied'> {
+  readonly cache: ResponseCache
+}
+
 function operationRoute(
   operation: Operation,
   admission: ApiAdmission,
-  responses: ResponseCache,
+  { cache: responses, applied }: OperationParts,
 ): RouteHandler {
   const carryOut = operate(operation)
   const { kind, status } = operation
@@ -125,6 +148,7 @@ function operationRoute(
     const generation = cache?.generation(kind.name) ?? 0
     const given = await readArguments(operation, httpCall)
     const result = await carryOut(given, call)
+    if (operation.method !== 'GET') await waitAtMost(APPLY_MS, applied())
     if (result === undefined) return sendNothing(httpCall)
     const text = typeof result === 'string' ? result : JSON.stringify(result)
     // Node sends a short string together with the head, and a long one faster as bytes.

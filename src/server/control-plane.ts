@@ -22,11 +22,11 @@ import { type DnsSide, publicAddresses, startDns } from '#domains/dns.ts'
 import { shownZone } from '#domains/shown-zones.ts'
 import { openExpiry } from '#domains/expiry/expiry-watch.ts'
 import { httpsUrl } from '#domains/shared-domain.ts'
-import type { Source } from '#registry/records/source.ts'
 import type { EventsHandle } from '#server/events.ts'
 import type { InstallationAccount } from '#server/first-start.ts'
 import { dashboardOpenId } from '#server/dashboard-openid.ts'
 import { nodeAddresses, type NodesOptions, withNodes } from '#server/nodes.ts'
+import type { RecordSource } from '#server/record-source.ts'
 import { Maintenance } from '#server/maintenance.ts'
 import { effectiveSettings } from '#server/effective-settings.ts'
 import type { ServerMetrics } from '#server/metrics.ts'
@@ -42,7 +42,7 @@ export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'no
   readonly account: InstallationAccount
   /** The CA; undefined: no certificates are issued. */
   readonly authority: AcmeOptions['client']
-  readonly source: Source
+  readonly source: RecordSource
   readonly gateway: GatewayHandle
   readonly events: EventsHandle
   readonly userSessions: UserSessions
@@ -95,6 +95,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     metrics: async () =>
       (await gateway.metrics()) + metrics.text() + dns.metrics() + acme.metrics() + events.metrics(),
     answered: metrics.answered,
+    applied: () => source.applied(),
     dashboard: dashboardLimits(settings),
     openid: dashboardOpenId(settings, log),
     status: call =>

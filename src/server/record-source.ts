@@ -51,6 +51,11 @@ export class RecordSource implements Source {
     for (const wake of this.#wakers) wake()
   }
 
+  /** Resolves when the followers have applied all changes of which they were notified, or could not read them. */
+  async applied(): Promise<void> {
+    await Promise.all([...this.#readers].map(reader => reader.applied))
+  }
+
   async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
     const failed = (): void => void this.#failures++
     const reader = new Reader({ ...this.#options, failed }, new Set(kinds), follower)
@@ -80,6 +85,8 @@ class Reader {
   #revision = 0
   #running = false
   #again = false
+  #pass: Promise<void> = Promise.resolve()
+  #nextPass = Promise.withResolvers<void>()
   #stopped = false
   #failing = false
   #timer: NodeJS.Timeout | undefined
@@ -92,6 +99,11 @@ class Reader {
 
   get revision(): number {
     return this.#revision
+  }
+
+  /** The end of the pass that reads what was committed until now; not of all passes, which may never end. */
+  get applied(): Promise<void> {
+    return this.#again ? this.#nextPass.promise : this.#pass
   }
 
   /** An error of a follower is its own: the store was read, and the others continue. */
@@ -126,7 +138,7 @@ class Reader {
     try {
       while (this.#again && !this.#stopped) {
         this.#again = false
-        await this.#catchUp()
+        await this.#runPass()
       }
       this.#failing = false
     } catch (error) {
@@ -138,6 +150,17 @@ class Reader {
     this.#running = false
     if (this.#stopped) return
     this.#timer = setTimeout(() => this.wake(), this.#options.pollMs ?? POLL_MS).unref()
+  }
+
+  async #runPass(): Promise<void> {
+    const { promise, resolve } = this.#nextPass
+    this.#nextPass = Promise.withResolvers()
+    this.#pass = promise
+    try {
+      await this.#catchUp()
+    } finally {
+      resolve()
+    }
   }
 
   async #catchUp(): Promise<void> {

@@ -162,6 +162,9 @@ suite('a server', () => {
       if (status === 503) assert.equal(headers.get('retry-after'), '5')
     }
     assert.equal((await write(server)).status, 201)
+    // A credential can be used as soon as it is created.
+    const { token } = await made(server.api, '/credentials')
+    await (await signIn(server, { authtoken: String(token) })).close()
     assert.ok(relay.mostConnections <= 12, `${relay.mostConnections} connections`)
     assert.deepEqual((await traffic.end()).failed, [])
   })

@@ -208,6 +208,31 @@ suite('the source of records', () => {
     stop()
   })
 
+  test('says when a committed change is applied, while others keep on writing', async () => {
+    await using store = await open()
+    const records = new Records()
+    const source = new RecordSource({ store, sealer, log, pollMs: 600_000 })
+    const stop = await records.follow(source)
+    await source.applied()
+    const { promise: mayRead, resolve: release } = Promise.withResolvers<void>()
+    const changes = store.changes.bind(store)
+    store.changes = async (...given) => {
+      await mayRead
+      // Each pass finds that it must read again.
+      source.notify()
+      return changes(...given)
+    }
+    const added = row('credential', { acl: [] })
+    await insert(store, [added])
+    source.notify()
+    const applied = source.applied()
+    assert.equal(records.credential(added.id), undefined)
+    release()
+    await applied
+    assert.ok(records.credential(added.id))
+    stop()
+  })
+
   test('reads everything again when changes were pruned before it saw them', async () => {
     await using store = await open()
     const rows = [1, 2, 3].map(() => row('credential', { acl: [] }))

@@ -46,6 +46,7 @@ suite('the time of a dashboard session', () => {
       status: () => assert.fail(),
       checkDomain: () => assert.fail(),
       refreshUsage: () => assert.fail(),
+      applied: async () => {},
       dashboard: limits,
     })
     api = new Caller(await server.listen({ host: '127.0.0.1', port: 0 }), first?.apiKey.reveal() ?? '')
