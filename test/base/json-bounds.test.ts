@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import fc from 'fast-check'
 import { jsonBoundsFault } from '#base/json-bounds.ts'
 import { JsonCollector } from '#tunnel/json-value.ts'
 
@@ -26,4 +27,20 @@ suite('the bounds of JSON', () => {
       assert.equal(jsonBoundsFault(text), undefined)
       assert.deepEqual(new JsonCollector(1_000_000).push(Buffer.from(text)), JSON.parse(text))
     })
+
+  test('find the end of an object in chunks of any size', () => {
+    const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '}', ',', 'é', 'a') })
+    fc.assert(
+      fc.property(fc.dictionary(text, text), fc.nat({ max: 8 }), (value, size) => {
+        const bytes = Buffer.from(` ${JSON.stringify(value)}\n{}`)
+        const collector = new JsonCollector(bytes.length)
+        let found: unknown
+        for (let at = 0; found === undefined && at < bytes.length; at += size + 1) {
+          assert.equal(collector.push(Buffer.alloc(0)), undefined)
+          found = collector.push(bytes.subarray(at, at + size + 1))
+        }
+        assert.deepEqual(found, JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
 })
