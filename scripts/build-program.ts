@@ -1,13 +1,12 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { bundleModules } from './package/bundle.ts'
-import { serverEntries } from './package/npm.ts'
+import { bundleServer } from './package/npm.ts'
 
 const KEPT = 4
 
 // node scripts/build-program.ts FOLDER: the program as the packages have it, for bin/adit of a checkout.
 const [, , folder = ''] = process.argv
-const { files } = await bundleModules(serverEntries, { target: 'node26' })
+const { files } = await bundleServer()
 // Several programs may start at once: each builds apart, and the first that is ready serves all.
 const apart = `${folder}.${process.pid}`
 for (const { path, content = '' } of files) {

@@ -117,23 +117,28 @@ export async function bundleModules(
   return { files: files.toSorted(byPath), licences: licencesOf([...Object.keys(metafile.inputs), ...pages]) }
 }
 
-/** Bundles one entry point as the CommonJS script that a single executable runs. */
-export async function bundleScript(entryPoint: string): Promise<{ script: Buffer; licences: Entry }> {
+/** Bundles one entry point as a CommonJS script, which needs no file next to it. */
+export async function bundleScript(
+  entryPoint: string,
+  options: Pick<BuildOptions, 'banner' | 'footer' | 'sourcemap'> = {},
+): Promise<{ readonly script: Buffer; readonly map: Buffer; readonly licences: Entry }> {
   const pages = new Set<string>()
   const { outputFiles, metafile } = await build({
     ...common,
+    sourcemap: false,
+    ...options,
     plugins: [uiFiles, licenceList, dashboard(pages)],
     entryPoints: [entryPoint],
     format: 'cjs',
-    sourcemap: false,
     target: 'node26',
     outfile: 'dist/adit.cjs',
     logOverride: { 'empty-import-meta': 'silent' },
   })
-  const [script] = outputFiles
-  if (!script) throw new Error(`esbuild wrote nothing for ${entryPoint}`)
+  const output = (extension: string): Buffer =>
+    Buffer.from(outputFiles.find(({ path }) => path.endsWith(extension))?.contents ?? [])
   return {
-    script: Buffer.from(script.contents),
+    script: output('.cjs'),
+    map: output('.map'),
     licences: licencesOf([...Object.keys(metafile.inputs), ...pages]),
   }
 }

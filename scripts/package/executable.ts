@@ -19,32 +19,47 @@ const runtimes: Readonly<Record<string, { readonly name: string; readonly path: 
 const here = `${process.platform}-${process.arch}`
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 
+/** As the executable compiles it. */
+const WRITE_CODE_CACHE = `
+const source = fs.readFileSync('main.cjs', 'latin1')
+fs.writeFileSync('main.cache', new vm.Script(source, { filename: 'main.cjs' }).createCachedData())`
+
 export interface Executable {
   readonly binary: Buffer
   readonly licences: Entry
 }
 
 /**
- * The whole product as one file: Node with the embedded bundle. A code cache fits one build of V8, so only the
- * executable of this platform has one.
+ * The whole product as one file: Node with the embedded bundles. That of the agent is the script that Node runs; that of
+ * everything is an asset, which the agent does not load. A code cache fits one build of V8, so only the executable of
+ * this platform has one.
  */
 export async function executable(platform = here): Promise<Executable> {
-  const { script, licences } = await bundleScript('src/bin/executable.ts')
+  const agent = await bundleScript('src/bin/executable.ts')
+  const { script, licences } = await bundleScript('src/bin/executable-main.ts', {
+    banner: { js: '(function(require,__filename,__dirname){' },
+    footer: { js: '})' },
+  })
   const folder = mkdtempSync(join(tmpdir(), 'adit-executable-'))
   try {
     // Relative paths and a fixed name: the path of the script becomes part of its code cache.
-    writeFileSync(join(folder, 'adit.cjs'), script)
+    writeFileSync(join(folder, 'adit.cjs'), agent.script)
+    writeFileSync(join(folder, 'main.cjs'), inLatin1(script))
+    const isCached = platform === here
     const config = {
       main: 'adit.cjs',
       output: 'adit.blob',
       disableExperimentalSEAWarning: true,
-      useCodeCache: platform === here,
+      useCodeCache: isCached,
       execArgv: ['--max-semi-space-size=8'],
+      assets: { 'main.cjs': 'main.cjs', ...(isCached && { 'main.cache': 'main.cache' }) },
     }
     writeFileSync(join(folder, 'sea.json'), JSON.stringify(config))
     // The order of the code cache depends on the seed. V8 accepts it from a process with another one.
-    const options = ['--random-seed=1', '--experimental-sea-config', 'sea.json']
-    execFileSync(runtime(here), options, { cwd: folder, stdio: 'pipe' })
+    const run = (...args: string[]): Buffer =>
+      execFileSync(runtime(here), ['--random-seed=1', ...args], { cwd: folder, stdio: 'pipe' })
+    if (isCached) run('--eval', WRITE_CODE_CACHE)
+    run('--experimental-sea-config', 'sea.json')
     const target = join(folder, 'adit')
     writeFileSync(target, readFileSync(runtime(platform)), { mode: 0o755 })
     await inject(target, 'NODE_SEA_BLOB', readFileSync(join(folder, 'adit.blob')), {
@@ -55,6 +70,15 @@ export async function executable(platform = here): Promise<Executable> {
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+/** V8 holds a text in one byte per character only if all of them are Latin-1: for this one, 5 MB less. */
+function inLatin1(script: Buffer): Buffer {
+  const text = script.toString()
+  const [wide] = /[^\0-\xff]/.exec(text) ?? []
+  if (wide !== undefined)
+    throw new Error(`${wide} is not Latin-1; write it as an escape or an entity where the bundler cannot`)
+  return Buffer.from(text, 'latin1')
 }
 
 export const platforms = Object.keys(runtimes)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentTypes } from './agent-types.ts'
 import { file, tarGz, type Entry } from './archive.ts'
-import { bundleModules, root, type Bundle } from './bundle.ts'
+import { bundleModules, bundleScript, root, type Bundle } from './bundle.ts'
 import { clientTypes } from './client-types.ts'
 
 interface Metadata {
@@ -52,15 +52,23 @@ export async function agentPackage(): Promise<Buffer> {
   return npmPackage(manifest, bundle, [...agentTypes(), file('types/client.d.ts', clientTypes())])
 }
 
-/** The program, and what it starts as workers. */
-export const serverEntries = {
-  'lib/main': 'src/bin/packaged-main.ts',
-  'lib/worker-program': 'src/cluster/worker-program.ts',
+/**
+ * The program, and what it starts as workers. The agent has a bundle of its own, in one file: V8 optimizes the loader of
+ * modules if it loads many, which takes 8 MB.
+ */
+export async function bundleServer(): Promise<Bundle> {
+  const agent = await bundleScript('src/bin/packaged-agent.ts', { sourcemap: 'linked' })
+  const { files, licences } = await bundleModules(
+    { 'lib/main': 'src/bin/packaged-main.ts', 'lib/worker-program': 'src/cluster/worker-program.ts' },
+    { target: 'node26' },
+  )
+  const own = [file('lib/adit.cjs', agent.script), file('lib/adit.cjs.map', agent.map)]
+  return { files: [...own, ...files], licences }
 }
 
 /** The npm package `adit-server`: the whole product with its own Node. */
 export async function serverPackage(): Promise<Buffer> {
-  const bundle = await bundleModules(serverEntries, { target: 'node26' })
+  const bundle = await bundleServer()
   const manifest = {
     name: 'adit-server',
     description: 'Adit, the self-hosted ngrok alternative: server, gateway and agent',

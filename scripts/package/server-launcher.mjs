@@ -19,7 +19,7 @@ if (node === undefined) {
   console.error(`adit: there is no runtime for ${platform}; install Node.js ${MIN_NODE} or later`)
   process.exit(1)
 }
-const main = fileURLToPath(new URL('../lib/main.mjs', import.meta.url))
+const main = fileURLToPath(new URL('../lib/adit.cjs', import.meta.url))
 const args = ['--max-semi-space-size=8', main, ...process.argv.slice(2)]
 
 // Replaces this process if Node can, so that signals reach the server itself.

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { forCommonJs, requiredBuiltins, root } from '../package/bundle.ts'
 import { metadata } from '../package/npm.ts'
-import { checkoutBundle } from '../../src/bin/checkout-bundle.mjs'
+import { checkoutBundle } from '../../src/bin/checkout-bundle.cjs'
 import { readSource, type Group } from './groups.ts'
 import { bundleOf, programsOf, withBundles } from './programs.ts'
 
@@ -38,9 +38,9 @@ const places = {
  * that start it at the same time would all build it.
  */
 function movedPlaces(): Map<string, string> {
-  const main = checkoutBundle()
-  if (main === undefined) throw new Error('the program could not be bundled')
-  return new Map([[join(root, 'src/cluster/program.ts'), main]])
+  const bundle = checkoutBundle()
+  if (bundle === undefined) throw new Error('the program could not be bundled')
+  return new Map([[join(root, 'src/cluster/program.ts'), join(dirname(bundle), 'main.mjs')]])
 }
 const sources = (testFiles: ReadonlySet<string>, folder: string): Plugin => ({
   name: 'sources',

@@ -1,11 +1,9 @@
-import { Command, CommanderError } from 'commander'
-import { ExitError } from '#base/exit-error.ts'
+import type { Command } from 'commander'
 import { returnStartMemory } from '#base/start-memory.ts'
-import { commandLine, spelledOut } from '#cli/agent/argv.ts'
+import { commandLine } from '#cli/agent/argv.ts'
 import { completionCommand } from '#cli/completion.ts'
-import { failureOf } from '#cli/failure.ts'
-import { adoptHostedVariables, HOSTED_VERSION, hostedError, isHostedName } from '#cli/invoked-as.ts'
-import metadata from '../../package.json' with { type: 'json' }
+import { adoptHostedVariables } from '#cli/invoked-as.ts'
+import { inheritExit, isKnown, programWith, runCommand } from '#bin/run-command.ts'
 
 /** The program with the given commands and those that call the API. */
 export async function programOf(commands: readonly Command[]): Promise<Command> {
@@ -43,46 +41,10 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
 export async function runLine(words: readonly string[], commands: readonly Command[]): Promise<void> {
   // The API commands are derived from the whole contract, which takes longer than all others: only on demand.
   const line = commandLine(words)
-  const [first = ''] = line.words
   const known = base(commands)
-  const isKnown = known.commands.some(command => command.name() === first)
-  const program = isKnown || ['--version', '-V'].includes(first) ? known : await programOf(commands)
-
-  // A reader of our output may stop early, as `head` does.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-    // Output to a full disk is lost, but a server must not exit because of it.
-    process.exitCode = 1
-  })
-  try {
-    await program.parseAsync(spelledOut(line, program), { from: 'user' })
-  } catch (error) {
-    process.exitCode = report(error)
-  }
+  const program = isKnown(line, known) ? known : await programOf(commands)
+  await runCommand(program, line)
 }
 
-function base(commands: readonly Command[]): Command {
-  const program = new Command('adit')
-    .description('Tunnels and ingress on a machine of your own.')
-    .version(isHostedName ? `ngrok version ${HOSTED_VERSION}` : metadata.version)
-    .exitOverride()
-  for (const command of [...commands, completionCommand(() => programOf(commands))])
-    program.addCommand(inheritExit(command))
-  return program
-}
-
-function inheritExit(command: Command): Command {
-  for (const inner of command.commands) inheritExit(inner)
-  return command.exitOverride()
-}
-
-/** Prints one line with the error; returns the exit code. */
-function report(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const failure =
-    failureOf(error) ??
-    (error instanceof ExitError ? { text: error.message, exitCode: error.exitCode } : undefined)
-  if (!failure) throw error
-  process.stderr.write(isHostedName ? `${hostedError(failure.text)}\n` : `adit: ${failure.text}\n`)
-  return failure.exitCode
-}
+const base = (commands: readonly Command[]): Command =>
+  programWith([...commands, completionCommand(() => programOf(commands))])

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
+import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
@@ -25,8 +26,10 @@ function placeOf(site: Site, mapOf: (file: string) => SourceMap | undefined): st
   const text = site.toString()
   const url = site.getFileName()
   const [line, column] = [site.getLineNumber(), site.getColumnNumber()]
-  if (!url?.startsWith('file:') || line === null || column === null) return text
-  const file = fileURLToPath(url)
+  if (url == null || line === null || column === null) return text
+  // A CommonJS bundle has a path in place of the address.
+  const file = url.startsWith('file:') ? fileURLToPath(url) : url
+  if (!isAbsolute(file)) return text
   const found = mapOf(file)?.findEntry(line - 1, column - 1)
   if (found === undefined || !('originalSource' in found)) return text
   // From the root of the repository: where the bundle was made does not matter.

@@ -67,7 +67,7 @@ export function searchArticle(given: string): Markup {
   const found = search(query)
   const count = found.length === MAX_FOUND ? `The first ${MAX_FOUND}` : String(found.length)
   return markup`<h1>Search</h1>
-    <p role="status">${count} found for “${query}”.</p>
+    <p role="status">${count} found for &ldquo;${query}&rdquo;.</p>
     <ul class="found">
       ${found.map(({ title, href, doc }) => markup`<li><a href="${href}">${title}</a><p>${doc}</p></li>`)}
     </ul>`

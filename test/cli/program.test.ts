@@ -50,7 +50,7 @@ suite('bin/adit of a checkout', () => {
     }
   })
 
-  test('names the sources in stack traces of its bundle', async () => {
+  test('names the sources in stack traces of both bundles', async () => {
     const folder = newFolder()
     try {
       // A failure inside the program: output that cannot be written.
@@ -63,7 +63,11 @@ suite('bin/adit of a checkout', () => {
       const env = { ...process.env, NODE_OPTIONS: `--import ${pathToFileURL(script).href}` }
       await assert.rejects(run(join(bin, 'adit'), ['--version'], { env }), {
         code: 3,
-        stderr: /Error: no output\n(.*\n)* +at .*runProgram \(src\/bin\/program\.ts:\d+:\d+\)/,
+        stderr: /Error: no output\n(.*\n)* +at .*runAgentLine \(src\/bin\/agent-line\.ts:\d+:\d+\)/,
+      })
+      await assert.rejects(run(join(bin, 'adit'), ['--help'], { env }), {
+        code: 3,
+        stderr: /Error: no output\n(.*\n)* +at .*runLine \(src\/bin\/program\.ts:\d+:\d+\)/,
       })
     } finally {
       rmSync(folder, { recursive: true })
