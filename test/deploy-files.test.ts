@@ -112,13 +112,13 @@ suite('the compose file of a cluster', () => {
     const networks = balancer?.networks as Readonly<Record<string, { readonly ipv4_address: string }>>
     for (const name of names) {
       const node = cluster.services[name]
-      const { peer_addr, peer_url, proxy_protocol, trusted_proxies } = settled(node?.environment)
+      const { peer_addr, peer_url, proxy_protocol, trusted_proxies, drain_wait } = settled(node?.environment)
       assert.deepEqual(peer_url, { host: name, port: peer_addr?.port })
       assert.deepEqual(proxy_protocol, trusted_proxies)
       assert.equal(node?.environment?.['ADIT_PROXY_PROTOCOL'], `${networks['nodes']?.ipv4_address}/32`)
       assert.equal(node?.ports, undefined)
       assert.equal(node?.['read_only'], true)
-      assert.ok(Number.parseInt(String(node?.['stop_grace_period']), 10) > 35)
+      assert.ok(Number.parseInt(String(node?.['stop_grace_period']), 10) > drain_wait + 25)
     }
   })
 

@@ -132,7 +132,7 @@ suite('the Kubernetes manifests', () => {
       ['/healthz', '/healthz', '/readyz'].map(path => ({ path, port: 'api' })),
     )
     // A draining node exits after 34 seconds at the latest.
-    assert.ok(pod.terminationGracePeriodSeconds > lifecycle.preStop.sleep.seconds + 35)
+    assert.ok(pod.terminationGracePeriodSeconds > lifecycle.preStop.sleep.seconds + 45)
     assert.equal(named('PodDisruptionBudget', 'adit').spec.maxUnavailable, 1)
     assert.ok(set.replicas > 2)
     assert.ok(pod.affinity.podAntiAffinity)

@@ -162,7 +162,7 @@ suite('the systemd unit', () => {
     assert.deepEqual(unitValues('Environment'), ['ADIT_DATA_DIR=/var/lib/adit'])
     assert.equal(one('LimitNOFILE'), '1048576')
     assert.equal(one('Restart'), 'on-failure')
-    assert.ok(Number(one('TimeoutStopSec')) > 35)
+    assert.ok(Number(one('TimeoutStopSec')) > 45)
   })
 
   test('reloads settings, and stays stopped when one is invalid', () => {

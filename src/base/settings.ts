@@ -122,6 +122,12 @@ export const settings = {
     read: wholeNumber(0, 60),
     gateway: true,
   }),
+  drain_wait: setting({
+    doc: 'Seconds that a draining node of a cluster continues to accept connections, until load balancers have checked it and DNS resolvers have asked again.',
+    example: 'SECONDS',
+    fallback: '20',
+    read: wholeNumber(0, 300),
+  }),
   region: setting({
     doc: 'Region identifier.',
     example: 'REGION',

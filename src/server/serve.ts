@@ -40,7 +40,7 @@ const DRAIN_MS = 30_000
 /** The same when a successor is ready: until then its clients do not reach agents that are still used here. */
 const MOVE_OUT_MS = 5000
 
-/** Agents of a draining node may take this long to connect elsewhere, and requests that long to finish. */
+/** Agents of a draining node may take this long to connect elsewhere, and its requests that long to finish. */
 const AGENTS_MOVE_MS = 10_000
 const NODE_DRAIN_MS = 20_000
 
@@ -165,7 +165,7 @@ export async function serve(
   const version = metadata.version
   const about = { sources, version }
   const control = await openControlPlane({ ...common, ...serving, ...about, reload, usage, apiSocket })
-  const exit = exitOf({ cluster, gateway, control })
+  const exit = exitOf({ cluster, gateway, control, acceptMs: settings.drain_wait * 1000 })
   opened.defer(() => exit.run())
   await Promise.all([events.start(), ...(succession ? [] : [control.startMaintenance()])])
   if (succession) takeOver(succession, { sharing, control, log })
@@ -195,15 +195,17 @@ interface ExitParts {
   readonly cluster: Cluster | undefined
   readonly gateway: GatewayHandle
   readonly control: ControlPlane
+  /** How long a node accepts clients after it has said that it leaves. */
+  readonly acceptMs: number
 }
 
 /** How clients and agents leave; without `begin`, because the start has failed, there are none. */
-function exitOf({ cluster, gateway, control }: ExitParts) {
+function exitOf({ cluster, gateway, control, acceptMs }: ExitParts) {
   let leave = async (): Promise<void> => undefined
   return {
     begin(successor: boolean): void {
       leave = async () => {
-        if (cluster) return drainNode(cluster, gateway)
+        if (cluster) return drainNode(cluster, gateway, successor ? 0 : acceptMs)
         await (successor ? gateway.moveOut(MOVE_OUT_MS) : gateway.quiesce(DRAIN_MS))
       }
     },
@@ -216,9 +218,9 @@ function exitOf({ cluster, gateway, control }: ExitParts) {
 }
 
 /** Other nodes take over: agents have another connection there, or reconnect there. */
-async function drainNode(cluster: Cluster, gateway: GatewayHandle): Promise<void> {
+async function drainNode(cluster: Cluster, gateway: GatewayHandle, acceptMs: number): Promise<void> {
   await cluster.startDrain()
-  await cluster.whenAgentsHaveMoved(AGENTS_MOVE_MS)
+  await Promise.all([cluster.whenAgentsHaveMoved(AGENTS_MOVE_MS), cluster.whenClientsHaveMoved(acceptMs)])
   await gateway.moveOut(NODE_DRAIN_MS)
 }
 

@@ -81,6 +81,8 @@ export class TestCluster implements AsyncDisposable {
       ADIT_PEER_ADDR: more['ADIT_PEER_ADDR'] ?? `${host}:${await freePort()}`,
       ADIT_PUBLIC_ADDRESSES: host,
       ADIT_TCP_HOST: host,
+      // Neither load balancers nor DNS resolvers are in front of it.
+      ADIT_DRAIN_WAIT: '0',
     }
     const process = await spawnServer(folder, environment, path)
     const node = { process, folder, host, environment }
@@ -154,16 +156,15 @@ export interface Visit {
 }
 
 /** One request on a connection of its own. Rejects if there is no response. */
-export async function visit(node: Node, host: string, options: RequestOptions = {}): Promise<Visit> {
+export function visit(node: Node, host: string, options: RequestOptions = {}): Promise<Visit> {
   const { bound } = node.process
+  return visitAt({ host: bound.http?.host, port: bound.http?.port, agent: false, ...options }, host)
+}
+
+/** One request for a name to any address. Rejects if there is no response. */
+export async function visitAt(options: RequestOptions, name: string): Promise<Visit> {
   const { headers, method = 'GET' } = options
-  const request = newRequest({
-    host: bound.http?.host,
-    port: bound.http?.port,
-    agent: false,
-    ...options,
-    headers: { host, ...(headers as Record<string, string>) },
-  })
+  const request = newRequest({ ...options, headers: { host: name, ...(headers as Record<string, string>) } })
   request.end(method === 'POST' ? 'an order' : undefined)
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   let body = ''

@@ -1,7 +1,8 @@
+import type { RequestOptions } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Commands } from '#agent/options.ts'
 import { until } from '../support/until.ts'
-import { type Node, nodesOf, SOON, startService, type TestCluster, visit } from './cluster.ts'
+import { type Node, nodesOf, SOON, startService, type TestCluster, type Visit, visit } from './cluster.ts'
 
 /** The only agent of the cluster has a connection with each of two nodes. */
 export const untilTwoConnections = (cluster: TestCluster): Promise<unknown> =>
@@ -27,31 +28,55 @@ interface Visited {
   readonly received: ReadonlySet<string>
 }
 
+/** Sends requests for a name, by a way of its own to the nodes. */
+export interface Client {
+  readonly way: string
+  readonly send: (options: RequestOptions) => Promise<Visit>
+}
+
+interface LoadOptions {
+  /** A node or link is lost with the requests in it. */
+  readonly isAbrupt?: boolean
+  readonly paceMs?: number
+}
+
+/** Requests to these nodes, each on a new connection, until they are stopped. */
+export const load = (nodes: readonly Node[], visited: Visited, options: LoadOptions = {}): Load =>
+  loadFrom(
+    nodes.map(node => ({ way: node.host, send: request => visit(node, visited.name, request) })),
+    visited,
+    options,
+  )
+
 /**
- * Requests to these nodes, each on a new connection, until they are stopped. GET never fails. POST never does before the
- * service has got it; where a node or link is lost with the requests in it (`isAbrupt`), that is unknown, so that one
- * that was sent is not sent again, and its client gets that reason.
+ * Requests of these clients, until they are stopped. GET never fails. POST never does before the service has got it;
+ * where a node or link is lost with the requests in it (`isAbrupt`), that is unknown, so that one that was sent is not
+ * sent again, and its client gets that reason.
  */
-export function load(nodes: readonly Node[], { name, received }: Visited, { isAbrupt = false } = {}): Load {
+export function loadFrom(
+  clients: readonly Client[],
+  { received }: Pick<Visited, 'received'>,
+  { isAbrupt = false, paceMs = PACE_MS }: LoadOptions = {},
+): Load {
   let isStopped = false
   let sent = 0
   const failed: string[] = []
-  const send = async (node: Node): Promise<void> => {
+  const send = async (client: Client): Promise<void> => {
     const number = String(++sent)
     const method = sent % 2 === 0 ? 'POST' : 'GET'
-    const { status, body } = await visit(node, name, { method, headers: { 'x-number': number } }).catch(
-      (error: unknown) => ({ status: 0, body: String(error) }),
-    )
+    const { status, body } = await client
+      .send({ method, headers: { 'x-number': number } })
+      .catch((error: unknown) => ({ status: 0, body: String(error) }))
     const isKnown = received.has(number) || (isAbrupt && status === 502 && body.includes(SENT))
     if (status !== 200 && !(method === 'POST' && isKnown))
-      failed.push(`${method} at ${node.host}: ${status} ${body.slice(0, 300)}`)
+      failed.push(`${method} at ${client.way}: ${status} ${body.slice(0, 300)}`)
   }
-  const clients = nodes.map(async node => {
-    for (; !isStopped; await pause(PACE_MS)) await send(node)
+  const running = clients.map(async client => {
+    for (; !isStopped; await pause(paceMs)) await send(client)
   })
   const stop = async (): Promise<{ sent: number; failed: string[] }> => {
     isStopped = true
-    await Promise.all(clients)
+    await Promise.all(running)
     return { sent, failed }
   }
   return {

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import dns from 'node:dns'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
-import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { after, before, mock, suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { readSettings } from '#base/read-settings.ts'
 import { serve } from '#server/serve.ts'
@@ -15,37 +12,13 @@ import { signIn, visit, web } from '../agent/support.ts'
 import { newMember } from '../support/members.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { dig, kdig } from './support.ts'
+import { resolveAt } from '../support/resolve-at.ts'
 import { until } from '../support/until.ts'
 import { newFolder } from '../support/folder.ts'
 
 const withDns = (more: Record<string, string> = {}) =>
   startServer({ domain: 'adit.test', dns_addr: '127.0.0.1:0', ...more })
 const portOf = ({ dns: bound }: TestServer): number => bound?.port ?? assert.fail('DNS is off')
-
-/** The rest of the program finds names with this server, as if the domain were delegated to it. */
-function resolveAt(port: number): Disposable {
-  const resolver = new dns.Resolver()
-  resolver.setServers([`127.0.0.1:${port}`])
-  const { lookup: original } = dns
-  const lookup = (name: string, options: object, done: (...result: unknown[]) => void): void => {
-    if (isIP(name) !== 0) return original(name, options, done)
-    resolver.resolve4(name, (error, found) =>
-      done(
-        error,
-        found?.map(address => ({ address, family: 4 })),
-      ),
-    )
-  }
-  const { mock: mocked } = mock.method(dns, 'lookup', lookup as typeof dns.lookup)
-  // For modules that import the function by its name.
-  syncBuiltinESMExports()
-  return {
-    [Symbol.dispose]() {
-      mocked.restore()
-      syncBuiltinESMExports()
-    },
-  }
-}
 
 suite('the platform', () => {
   test('answers for its domain, and counts what it was asked', async () => {
@@ -186,7 +159,7 @@ suite('an agent ingress', () => {
     const [name = ''] = region_domains
     await until(() => dig(port, name, 'A'), { fits: ({ answers }) => answers.length > 0 })
     await untilAnswered(name, 'served')
-    using _ = resolveAt(port)
+    using _ = resolveAt([`127.0.0.1:${port}`])
     await using service = await web((_request, response) => response.end('through the ingress'))
     await using agent = await signIn(server, { server: `${name}:${server.bound.agent?.port}` })
     const { url } = await agent.listen({ forwardTo: service.port })

@@ -51,7 +51,7 @@ export class Cluster implements AsyncDisposable {
   readonly #forwards = { connected: 0, failed: 0 }
 
   private constructor(options: ClusterOptions, peer: HostPort) {
-    const { store, log, settings, version, publicAddresses } = options
+    const { store, log, settings, version } = options
     this.#options = options
     this.#peer = peer
     this.membership = new Membership({
@@ -63,7 +63,8 @@ export class Cluster implements AsyncDisposable {
         version,
         region: settings.region,
         peer: text(peer),
-        publicAddresses,
+        // Until the listeners are open, DNS must send no client and no agent here.
+        publicAddresses: [],
         agentAddresses: [],
         startedAt: timestamp(Date.now()),
       },
@@ -188,11 +189,12 @@ export class Cluster implements AsyncDisposable {
     },
   }
 
-  /** Publishes where agents reach this node. */
+  /** Publishes where clients and agents reach this node. */
   announce(agent: HostPort | undefined, clients: () => number): Promise<void> {
-    const hosts = isAnyHost(agent?.host ?? '') ? this.#options.publicAddresses : [agent?.host ?? '']
+    const { publicAddresses } = this.#options
+    const hosts = isAnyHost(agent?.host ?? '') ? publicAddresses : [agent?.host ?? '']
     const agentAddresses = agent === undefined ? [] : hosts.map(host => text({ host, port: agent.port }))
-    return this.membership.announce({ agentAddresses }, clients)
+    return this.membership.announce({ publicAddresses, agentAddresses }, clients)
   }
 
   /**
@@ -203,6 +205,11 @@ export class Cluster implements AsyncDisposable {
     const deadline = performance.now() + deadlineMs
     while (performance.now() < deadline && this.otherNodes.agentAddresses().length > 0 && this.#hasOnlyHere())
       await wait(MOVED_CHECK_MS)
+  }
+
+  /** Load balancers and DNS resolvers send clients to this node until they know that it leaves. */
+  async whenClientsHaveMoved(noticeMs: number): Promise<void> {
+    if (this.membership.serving.length > 0) await wait(noticeMs)
   }
 
   /** To compare; the database returns nodes in no particular order. */
