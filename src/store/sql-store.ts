@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { commitGroup, idList, lockCounter } from '#store/apply.ts'
 import { query, type Columns, type Engine, type Steps, type SqlValue } from '#store/engine.ts'
@@ -20,6 +21,8 @@ import type {
 } from '#store/store.ts'
 
 const PRUNE_CHUNK = 1000
+/** More than the rest of a page. Random, because PostgreSQL compresses what repeats. */
+const TRIAL_BYTES = 131_072
 
 /** PostgreSQL cannot store the NUL character, so no store does. */
 const hasNul = (value: unknown): boolean =>
@@ -206,9 +209,13 @@ const toChange = (at: Columns): RowChange =>
 const toEvent = (at: Columns): EventRecord & { sequence: number } =>
   ({ sequence: at[0], id: at[1], type: at[2], at: at[3], body: at[4] }) as EventRecord & { sequence: number }
 
+/** A change of a row may find room in a page of a full disk, so this also needs pages that the database must get. */
 function* tryWrite(sql: Statements): Steps<void> {
   yield* query(sql.begin)
   yield* lockCounter(sql)
+  yield* query(sql.savepoint)
+  yield* query(sql.insertMeta, 'write_trial', randomBytes(TRIAL_BYTES).toString('base64'))
+  yield* query(sql.undo)
   yield* query(sql.touchCounter)
   yield* query(sql.commit)
 }

@@ -127,6 +127,6 @@ export interface Store extends AsyncDisposable {
   readonly usage: UsageStore
   /** Resolves when the database responds; rejects with the reason otherwise. */
   ping(): Promise<void>
-  /** Resolves when a small write was durable; it changes nothing visible. */
+  /** Resolves when a write was durable, and there was space for a larger one; it changes nothing visible. */
   tryWrite(): Promise<void>
 }

@@ -133,8 +133,11 @@ suite('a server', () => {
       const refused = await until(more, { fits: ({ status }) => status !== 201 })
       assert.equal(refused.status, 507)
       assert.match(refused.body.msg, /disk is full: nothing was changed/)
+      assert.deepEqual(await degraded(server), ['storage_full'])
+      assert.equal((await server.api.get('/status')).body.database.state, 'full')
 
       disk.clear()
+      await until(() => degraded(server), { fits: codes => codes.length === 0 })
       await until(more, { fits: ({ status }) => status === 201 })
       for (const id of acknowledged) assert.equal((await server.api.get(`/ip_policies/${id}`)).status, 200)
     } finally {
