@@ -24,7 +24,10 @@ export interface AgentDialer {
   dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream>
   /** Resolves when the agent has accepted the command; rejects with a Problem otherwise. */
   command(sessionId: string, command: AgentCommand): Promise<void>
-  /** Whether the agent responds right now; checked when another agent requests an address it holds. */
+  /**
+   * Whether the agent responds right now; checked when another agent requests an address it holds. True too if its node
+   * cannot be asked.
+   */
   probe(sessionId: string): Promise<boolean>
 }
 

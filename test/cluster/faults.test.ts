@@ -152,6 +152,23 @@ suite('a cluster whose clocks are an hour apart, and whose network a test can cu
     assert.deepEqual(failed, [], `of ${sent}`)
   })
 
+  test('CLU-05 an agent at a node that the others cannot reach keeps its address', async () => {
+    const [first, , third] = cluster.nodes as [Node, Node, Node]
+    await using agent = await SdkAgent.start([third], cluster.authtoken)
+    const url = agent.url.replace(/:\d+$/, '')
+    await untilServed(new URL(url).hostname)
+    peers[2]?.cut()
+    try {
+      // Of the same credential: it would replace an agent that does not respond.
+      await assert.rejects(SdkAgent.start([first], cluster.authtoken, { URL: url }), /ADIT_ERR|already/i)
+      assert.equal((await visit(third, new URL(url).hostname)).status, 200)
+      assert.deepEqual(await ownersAt(first, url), [agent.sessionId])
+    } finally {
+      peers[2]?.mend()
+    }
+    await untilServed(new URL(url).hostname)
+  })
+
   test('CLU-02 an agent with one connection is back at its address, which never has two owners', async () => {
     const [first, second, lost] = cluster.nodes as [Node, Node, Node]
     await using agent = await SdkAgent.start([lost, second], cluster.authtoken)

@@ -127,9 +127,9 @@ export class Cluster implements AsyncDisposable {
       dial: dialAnyConnection(node, tunnels, dial),
       probe: async id => {
         const at = sessions.get(id)?.node
-        return at === node || at === undefined
-          ? local.probe(id)
-          : peers.call<boolean>(at, 'probe', id).catch(() => false)
+        if (at === node || at === undefined) return local.probe(id)
+        // A node that cannot be reached from here may still serve its agent, and does while it has a lease.
+        return (await inTime(peers.call<boolean>(at, 'probe', id))) ?? this.membership.counts(machineOf(at))
       },
       command: (sessionId, command) => this.#command(local, sessionId, command),
     }
