@@ -38,15 +38,15 @@ export async function* dashboard(): AsyncGenerator<Row> {
     unit: 'kB',
     target: { atMost: 150 },
   }
-  const usable = await timesToUse(browser, world)
-  yield {
-    name: 'until the overview can be used, fast 3G, empty cache',
-    ours: `median of ${ROUNDS}`,
-    peer: '',
-    figure: usable,
-    unit: 's',
-    target: { atMost: 1 },
-  }
+  for (const [name, figure] of Object.entries(await timesToUse(browser, world)))
+    yield {
+      name: `${name}, fast 3G, empty cache`,
+      ours: `median of ${ROUNDS}`,
+      peer: '',
+      figure,
+      unit: 's',
+      target: { atMost: 1 },
+    }
   const tasks = await longTasks(browser, world)
   yield {
     name: `longest task on the traffic page, ${RATE} requests/s`,
@@ -58,9 +58,21 @@ export async function* dashboard(): AsyncGenerator<Row> {
   }
 }
 
-/** The median of the seconds from the request for the page to its heading. */
-async function timesToUse(browser: Browser, world: World): Promise<number> {
-  const times: number[] = []
+/** What the overview shows, in the order in which it does. */
+const shown = {
+  'until the overview can be used': 'h1',
+  'until the overview has its figures': '.tiles strong',
+}
+
+/** Keeps the time at which each part of the page is first there; a test that polls for it would add its interval. */
+const watch = `new MutationObserver(() => {
+  for (const selector of ${JSON.stringify(Object.values(shown))})
+    if (document.querySelector(selector)) (window.seen ??= {})[selector] ??= performance.now()
+}).observe(document, { childList: true, subtree: true })`
+
+/** The medians of the seconds from the request for the page to each of its parts. */
+async function timesToUse(browser: Browser, world: World): Promise<Record<string, number>> {
+  const rounds: Record<string, number>[] = []
   for (let round = 0; round < ROUNDS; round++) {
     await using signedIn = await Dashboard.open(browser, world.server.api)
     const { page } = signedIn
@@ -68,14 +80,21 @@ async function timesToUse(browser: Browser, world: World): Promise<number> {
     await session.send('Network.enable')
     await session.send('Network.setCacheDisabled', { cacheDisabled: true })
     await session.send('Network.emulateNetworkConditions', NETWORK)
-    await page.goto('about:blank')
-    const start = performance.now()
-    await page.goto(`${signedIn.url}/dashboard`, { waitUntil: 'commit' })
-    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-    times.push((performance.now() - start) / 1000)
+    await page.addInitScript(watch)
+    await page.goto(`${signedIn.url}/dashboard`)
+    await page.locator(shown['until the overview has its figures']).first().waitFor()
+    rounds.push((await page.evaluate('window.seen')) as Record<string, number>)
   }
-  return times.toSorted((one, other) => one - other)[Math.floor(ROUNDS / 2)] ?? Number.NaN
+  return Object.fromEntries(
+    Object.entries(shown).map(([name, selector]) => [
+      name,
+      medianOf(rounds.map(round => (round[selector] ?? Number.NaN) / 1000)),
+    ]),
+  )
 }
+
+const medianOf = (values: readonly number[]): number =>
+  values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 
 /** The durations, in milliseconds, of the tasks that block the page for more than 50 ms. */
 async function longTasks(browser: Browser, world: World): Promise<number[]> {

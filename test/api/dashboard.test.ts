@@ -45,15 +45,40 @@ suite('the files of the dashboard', () => {
     assert.equal(page.headers.get('cache-control'), 'no-cache')
     const [script = '', style = ''] =
       (await page.text()).match(/\/dashboard\/assets\/[\w-]+\.(js|css)/g)?.toSorted() ?? []
-    for (const path of [script, style]) {
-      const { status, headers } = await get(path)
+    for (const [path, encoding] of [
+      [script, 'gzip'],
+      [style, 'gzip'],
+      [script, 'br'],
+    ] as const) {
+      const { status, headers } = await get(path, { 'accept-encoding': encoding })
       assert.deepEqual(
         [status, headers.get('cache-control'), headers.get('content-encoding')],
-        [200, 'public, max-age=31536000, immutable', 'gzip'],
+        [200, 'public, max-age=31536000, immutable', encoding],
       )
     }
     const missing = await get('/dashboard/assets/main-XXXXXXXX.js')
     assert.deepEqual([missing.status, missing.headers.get('content-type')], [404, 'application/json'])
+  })
+
+  test('are few for the first page, which names all of them', async () => {
+    const { files } = await bundleDashboard()
+    const named = [...(files.get('index.html') ?? '').matchAll(/\/assets\/([\w.-]+)/g)].map(
+      ([, name = '']) => name,
+    )
+    assert.ok(named.length <= 3, named.join(' '))
+    for (const name of named)
+      for (const [, imported = ''] of (files.get(name) ?? '').matchAll(/from"\.\/([\w.-]+)"/g))
+        assert.ok(named.includes(imported), `${name} imports ${imported}`)
+  })
+
+  test('preload the session in a browser that has one', async () => {
+    const preload = (cookie: string) =>
+      get('/dashboard', { cookie }).then(({ headers }) => headers.get('link'))
+    assert.equal(await preload('other=1'), null)
+    assert.equal(
+      await preload('other=1; adit_session=x'),
+      '</dashboard/session>; rel=preload; as=fetch; crossorigin',
+    )
   })
 
   test('take at most 150 kB compressed', async () => {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
-import type { Metafile } from 'esbuild'
+import type { Metafile, Plugin } from 'esbuild'
 
 const folder = join(import.meta.dirname, '../../ui')
 const out = join(folder, 'built')
@@ -12,13 +12,30 @@ export interface DashboardBundle {
   readonly inputs: readonly string[]
 }
 
+/**
+ * Makes every part that is loaded later depend on the whole first page, which thereby becomes one file. esbuild would
+ * otherwise split it by the parts that share its modules, and a browser loads only six files of a host at a time.
+ */
+const firstPageInOneFile: Plugin = {
+  name: 'first-page-in-one-file',
+  setup(build) {
+    build.onResolve({ filter: /^#/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, namespace: 'later' } : undefined,
+    )
+    build.onLoad({ filter: /^#/, namespace: 'later' }, ({ path }) => ({
+      contents: `import '#ui/dashboard/shell/app.tsx'\nexport * from '${path}'`,
+      resolveDir: folder,
+    }))
+  },
+}
+
 /** Bundles the dashboard for browsers. Packages contain the result instead of this file. */
 export async function bundleDashboard(): Promise<DashboardBundle> {
   // A development dependency, which only a clone has.
   const { build } = await import('esbuild')
   const { outputFiles, metafile } = await build({
     absWorkingDir: join(folder, '../..'),
-    entryPoints: ['boot.ts', 'main.tsx', 'style.css'].map(name => join(folder, 'dashboard', name)),
+    entryPoints: ['main.tsx', 'style.css'].map(name => join(folder, 'dashboard', name)),
     bundle: true,
     splitting: true,
     minify: true,
@@ -28,6 +45,7 @@ export async function bundleDashboard(): Promise<DashboardBundle> {
     outdir: out,
     entryNames: '[name]-[hash]',
     chunkNames: 'chunk-[hash]',
+    plugins: [firstPageInOneFile],
     metafile: true,
     write: false,
     logLevel: 'error',
@@ -46,12 +64,11 @@ function pageOf(template: string, { outputs }: Metafile): string {
     (byName.get(name)?.imports ?? [])
       .filter(({ kind }) => kind === 'import-statement')
       .flatMap(({ path }) => [basename(path), ...imported(basename(path))])
-  const [boot, main] = [entry('boot-'), entry('main-')]
-  const preloads = [...new Set([...imported(boot), ...imported(main)])].map(
+  const main = entry('main-')
+  const preloads = [...new Set(imported(main))].map(
     name => `<link rel="modulepreload" href="/dashboard/assets/${name}" />`,
   )
   return template
-    .replace('boot.js', boot)
     .replace('main.js', main)
     .replace('style.css', entry('style-'))
     .replace('</head>', `${preloads.join('\n    ')}\n  </head>`)

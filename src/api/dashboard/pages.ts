@@ -1,15 +1,16 @@
-import { gzipSync } from 'node:zlib'
 import { sendRedirect } from '#api/answer.ts'
 import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
 import { bundleDashboard } from '#api/dashboard/bundle.ts'
+import { Compressed, encodingFor } from '#api/dashboard/compressed.ts'
+import { sessionToken } from '#api/dashboard/cookie.ts'
 import type { HttpCall, HttpServer, RouteHandler } from '#api/http-server.ts'
 import { baseUrl, isViaGateway } from '#api/via-gateway.ts'
 import { fail } from '#base/errors.ts'
+import { dashboardCalls } from '#contract/dashboard.ts'
 
 interface WebFile {
   readonly type: string
-  readonly plain: Buffer
-  readonly zipped: Buffer
+  readonly content: Compressed
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -33,6 +34,9 @@ const POLICY = [
 
 const PAGE = 'index.html'
 
+/** The script needs the session as soon as it runs: a browser that has one requests it beside the script. */
+const PRELOAD = `<${dashboardCalls.session.path}>; rel=preload; as=fetch; crossorigin`
+
 /** Only where the gateway terminates TLS: a proxy in front of the API decides for itself. */
 const HSTS = 'max-age=31536000'
 
@@ -40,9 +44,9 @@ const HSTS = 'max-age=31536000'
 const cacheControl = (name: string): string =>
   name === PAGE ? 'no-cache' : 'public, max-age=31536000, immutable'
 
-function send({ request, response }: HttpCall, name: string, file: WebFile): void {
-  const isZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
-  const body = isZipped ? file.zipped : file.plain
+async function send({ request, response }: HttpCall, name: string, file: WebFile): Promise<void> {
+  const encoding = encodingFor(request.headers['accept-encoding'])
+  const body = await file.content.as(encoding)
   response.writeHead(200, {
     'content-type': file.type,
     'content-length': body.length,
@@ -54,15 +58,14 @@ function send({ request, response }: HttpCall, name: string, file: WebFile): voi
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     vary: 'accept, accept-encoding',
-    ...(isZipped && { 'content-encoding': 'gzip' }),
+    ...(encoding !== 'identity' && { 'content-encoding': encoding }),
   })
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
 function webFile(name: string, text: string): [string, WebFile] {
-  const plain = Buffer.from(text)
   const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
-  return [name, { type, plain, zipped: gzipSync(plain, { level: 9 }) }]
+  return [name, { type, content: new Compressed(text) }]
 }
 
 let bundled: Promise<ReadonlyMap<string, WebFile>> | undefined
@@ -88,8 +91,14 @@ export const dashboardPage =
   ({ dashboardUrl, publicUrl }: PageOptions): RouteHandler =>
   httpCall => {
     const { request, response } = httpCall
-    if (dashboardUrl === undefined || !isViaGateway(request) || baseUrl(request, publicUrl) === dashboardUrl)
+    if (
+      dashboardUrl === undefined ||
+      !isViaGateway(request) ||
+      baseUrl(request, publicUrl) === dashboardUrl
+    ) {
+      if (sessionToken(request, publicUrl) !== undefined) response.setHeader('link', PRELOAD)
       return sendFile(httpCall, PAGE)
+    }
     response.setHeader('location', dashboardUrl + (request.url ?? '/'))
     sendRedirect(httpCall)
   }
@@ -99,7 +108,7 @@ type PageOptions = Pick<ApiAdmissionOptions, 'dashboardUrl' | 'publicUrl'>
 async function sendFile(httpCall: HttpCall, name: string): Promise<void> {
   const file = (await dashboardFiles()).get(name)
   if (isViaGateway(httpCall.request)) httpCall.response.setHeader('strict-transport-security', HSTS)
-  send(httpCall, name, file ?? fail('no_such_path'))
+  await send(httpCall, name, file ?? fail('no_such_path'))
 }
 
 /** Serves the dashboard's pages and files, to addresses that may use it. */

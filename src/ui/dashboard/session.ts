@@ -1,7 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { responseError } from '#client/send.ts'
 import { CSRF_HEADER, dashboardCalls } from '#contract/dashboard.ts'
-import { takeSession } from '#ui/dashboard/first-session.ts'
 
 export interface DashboardUser {
   readonly id: string
@@ -75,7 +74,8 @@ export async function signOut(where: 'here' | 'everywhere'): Promise<void> {
 
 /** Asks the server whose session the browser has. */
 export async function loadSession(): Promise<void> {
-  const response = await takeSession()
+  // Without further headers, the response is that to the preload of the page.
+  const response = await fetch(dashboardCalls.session.path)
   const text = await response.text()
   if (response.status === 401) session.value = null
   else if (response.ok) session.value = JSON.parse(text) as BrowserSession

@@ -55,6 +55,15 @@ suite('signing in to the dashboard in a browser', () => {
     await button.click()
     await signedIn(page)
     assert.equal(new URL(page.url()).hash, '')
+    const asked: string[] = []
+    page.on('request', request => void asked.push(new URL(request.url()).pathname))
+    await page.reload()
+    await signedIn(page)
+    assert.deepEqual(
+      asked.filter(path => path === '/dashboard/session'),
+      ['/dashboard/session'],
+      'the script uses the response to the preload',
+    )
 
     const other = await newPage()
     await other.goto(`${server.api.url}/dashboard/login`)
