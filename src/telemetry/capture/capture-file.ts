@@ -6,6 +6,7 @@ import { Fields } from '#http/fields.ts'
 import type { RequestHead, ResponseHead } from '#http/head.ts'
 import { CapturedRequest } from '#telemetry/capture/captured-request.ts'
 import type { RecordedBody } from '#telemetry/capture/recorded-body.ts'
+import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
 /** The format; files of another one are not read. */
 const FORMAT = 'adit-capture 1'
@@ -33,6 +34,8 @@ interface SavedCapture {
   readonly responseHead: Saved<ResponseHead> | null
   /** Request headers whose values are not in the file, in lower case. */
   readonly withheld: readonly string[]
+  /** Its entry of the request log; files of earlier versions have none. */
+  readonly record?: KeptRequest | undefined
   readonly request: SavedBody
   readonly response: SavedBody
 }
@@ -53,6 +56,7 @@ export function captureFile(captured: CapturedRequest, masked: ReadonlySet<strin
     head: { ...request, fields: maskedText(head.fields, masked) },
     responseHead: responseHead ? { ...responseHead, fields: maskedText(responseHead.fields, masked) } : null,
     withheld: [...new Set([...captured.withheld, ...names.filter(name => masked.has(name))])],
+    record: savedRecord(captured.record),
     request: savedBody(captured.request),
     response: savedBody(captured.response),
   }
@@ -65,6 +69,13 @@ export function captureFile(captured: CapturedRequest, masked: ReadonlySet<strin
 }
 
 const checksum = (parts: readonly Buffer[]): number => parts.reduce((sum, part) => crc32(part, sum), 0)
+
+/** Of its route, which requests share, only what is shown. */
+function savedRecord(record: KeptRequest | undefined): KeptRequest | undefined {
+  if (record?.route === undefined) return record
+  const { edgeId, routeId, modules } = record.route
+  return { ...record, route: { edgeId, routeId, modules } }
+}
 
 const savedBody = ({ bytes, size, isWhole }: RecordedBody): SavedBody => ({
   kept: bytes.length,
@@ -100,6 +111,7 @@ function capturedOf(saved: SavedCapture, bodies: Buffer): CapturedRequest {
     withheld,
   })
   captured.isComplete = saved.isComplete
+  captured.record = saved.record
   if (responseHead) captured.respond({ ...responseHead, fields: new Fields(responseHead.fields) }, noBody)
   captured.request.restore(bodies.subarray(0, request.kept), request)
   captured.response.restore(bodies.subarray(request.kept), response)

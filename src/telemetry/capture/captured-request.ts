@@ -2,6 +2,7 @@ import type { Body } from '#http/body.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import type { RequestHead, ResponseHead } from '#http/head.ts'
 import { RecordedBody } from '#telemetry/capture/recorded-body.ts'
+import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
 export interface CaptureStart {
   readonly id: string
@@ -17,6 +18,9 @@ export interface CaptureStart {
 
 /** The overhead of a capture besides its texts and bodies. */
 const ENTRY_BYTES = 1024
+
+/** The overhead of the entry of the request log. */
+const RECORD_BYTES = 1536
 
 /** Whether no body follows a head. */
 export const isBodiless = ({ framing }: Pick<RequestHead, 'framing'>): boolean =>
@@ -38,6 +42,8 @@ export class CapturedRequest {
   isKept = true
   /** The size of its file; 0 without one. */
   fileBytes = 0
+  /** Its entry of the request log, which is saved with it. */
+  record: KeptRequest | undefined
   #responseHead: ResponseHead | undefined
   #responseBody: Body | undefined
 
@@ -59,7 +65,8 @@ export class CapturedRequest {
   get held(): number {
     const texts = this.head.fields.text.length + this.head.target.length
     const response = this.#responseHead?.fields.text.length ?? 0
-    return Math.max(ENTRY_BYTES + texts + response + this.request.held + this.response.held, this.fileBytes)
+    const entry = ENTRY_BYTES + (this.record === undefined ? 0 : RECORD_BYTES)
+    return Math.max(entry + texts + response + this.request.held + this.response.held, this.fileBytes)
   }
 
   /** A response whose body is recorded; it replaces an earlier one, after which another service was tried. */

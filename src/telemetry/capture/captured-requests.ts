@@ -38,6 +38,10 @@ export class CapturedRequests {
     return this.#byId.get(id)
   }
 
+  values(): Iterable<CapturedRequest> {
+    return this.#byId.values()
+  }
+
   begin(start: CaptureStart): CapturedRequest {
     const captured = new CapturedRequest(start)
     this.#byId.set(captured.id, captured)

@@ -12,6 +12,7 @@ import { CapturedRequests } from '#telemetry/capture/captured-requests.ts'
 import { type CapturedRequest, isBodiless } from '#telemetry/capture/captured-request.ts'
 import { maskedNames, shownCapture } from '#telemetry/capture/shown-capture.ts'
 import { TappedBody } from '#telemetry/capture/tapped-body.ts'
+import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
 type CaptureSettings = Pick<
   GatewayInfo,
@@ -79,6 +80,11 @@ export class Captures {
     return this.#store.get(id)
   }
 
+  /** The entries of the request log that are saved with captures, in no order. */
+  *records(): Generator<KeptRequest> {
+    for (const { record } of this.#store.values()) if (record !== undefined) yield record
+  }
+
   /** In the form of the management API. */
   find(id: string): CaptureRecord | undefined {
     const captured = this.#store.get(id)
@@ -115,11 +121,14 @@ export class Captures {
     if (body.whole !== undefined || isBodiless(head)) captured.response.end()
   }
 
-  ended({ id }: RequestContext, isComplete: boolean): void {
+  /** `record` reads the entry of the request log, which only a file needs. */
+  ended({ id }: RequestContext, isComplete: boolean, record: () => KeptRequest | undefined): void {
     const captured = this.#store.get(id)
     if (captured === undefined) return
     captured.isComplete = isComplete
-    this.#files?.save(captured)
+    if (this.#files === undefined) return
+    this.#store.change(captured, () => (captured.record = record()))
+    this.#files.save(captured)
   }
 
   /** A request may pass here again, to another service, after the first one failed. */

@@ -24,7 +24,7 @@ export interface RequestLogOptions {
   /** Undefined: there is no access log. */
   readonly write: WriteLine | undefined
   /** Records headers and bodies; unused when absent. */
-  readonly captures?: Pick<Captures, 'has' | 'replied' | 'ended'> | undefined
+  readonly captures?: Pick<Captures, 'has' | 'get' | 'records' | 'replied' | 'ended'> | undefined
   /** Also notified of requests; unused when absent. */
   readonly traffic?: TrafficEvents | undefined
   /** Counts requests; unused when absent. */
@@ -77,7 +77,7 @@ export class RequestLog implements Observer {
       this.#options.metrics.requestDuration.observe((now - context.begun) / 1000)
     this.#ring.end(context, whole, now)
     this.#options.usage?.request(context, now)
-    if (context.isCaptured) this.#options.captures?.ended(context, whole)
+    if (context.isCaptured) this.#options.captures?.ended(context, whole, () => this.#ring.of(context))
     context.onComplete?.(now)
     const { write } = this.#options
     if (write === undefined && this.#watching.size === 0) return
@@ -101,13 +101,22 @@ export class RequestLog implements Observer {
     this.#options.log.error({ error, host }, 'a request could not be handled')
 
   find(id: string): ResourceBody | undefined {
-    const found = this.#ring.find(id)
+    const found = this.#ring.find(id) ?? this.#options.captures?.get(id)?.record
     return found && this.#shown(found)
   }
 
   list(page: RequestPage): ResourceBody[] {
-    const matching = [...this.#ring.newest()].filter(requestFilter(page.filters))
+    const matching = this.#all().filter(requestFilter(page.filters))
     return pageByIdDesc(matching, ({ id }) => id, page).map(kept => this.#shown(kept))
+  }
+
+  /** The last requests, and those whose captures are saved: a capture may be older, or of an earlier process. */
+  #all(): KeptRequest[] {
+    const last = [...this.#ring.newest()]
+    const saved = [...(this.#options.captures?.records() ?? [])]
+    if (saved.length === 0) return last
+    const ids = new Set(last.map(({ id }) => id))
+    return [...last, ...saved.filter(({ id }) => !ids.has(id))]
   }
 
   #shown(request: KeptRequest): ResourceBody {

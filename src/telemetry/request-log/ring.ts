@@ -22,7 +22,7 @@ export interface KeptRequest {
   readonly path: string
   readonly status: number
   readonly refusal: ErrorName | undefined
-  readonly route: RouteInfo | undefined
+  readonly route: Pick<RouteInfo, 'edgeId' | 'routeId' | 'modules'> | undefined
   readonly passed: number
   /** As in the routing section, after the start of the request. */
   readonly moduleTimes: readonly number[]

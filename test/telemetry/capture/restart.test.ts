@@ -4,12 +4,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { Folder, newFolder } from '../../support/folder.ts'
+import { newMember } from '../../support/members.ts'
 import { secretText } from '../../support/secrets.ts'
 import { spawnServer, type Process } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
 import { CaptureWorld, valuesOf } from './support.ts'
 
 const HOST = 'kept.example.test'
+const TUNNEL = 'kept.adit.localhost'
 const MEMORY_BYTES = 1_048_576
 
 /** A server that runs in a process of its own. */
@@ -34,6 +36,12 @@ const filesIn = (folder: string): CaptureFile[] =>
 /** Waits until there is a whole file for each. */
 const saved = (folder: string, ids: readonly string[]): Promise<unknown> =>
   until(() => ids.every(id => filesIn(folder).some(file => file.id === id && file.size > 0)))
+
+/** The entry of the request log, without the address of the server. */
+async function rowOf(world: CaptureWorld, id: string): Promise<object> {
+  const { uri: _, ...row } = (await world.server.api.get(`/requests/${id}`)).body
+  return row
+}
 
 suite('captures with a folder', () => {
   test('survive a kill of all processes, whatever their number, and damaged files', async () => {
@@ -61,7 +69,12 @@ suite('captures with a folder', () => {
     const ids: string[] = []
     for (let count = 0; count < 8; count++) ids.push((await first.ask(`${HOST}/${count}?q`, asked)).requestId)
     const shown = await Promise.all(ids.map(id => first.captured(id)))
-    await saved(folder, ids)
+    const rows = await Promise.all(ids.map(id => rowOf(first, id)))
+    const [alice, bob] = [await newMember(first.server.api), await newMember(first.server.api)]
+    await first.tunnel(alice, TUNNEL)
+    const { requestId: ofAlice } = await first.askPlain(TUNNEL, '/of-alice')
+    await first.captured(ofAlice)
+    await saved(folder, [...ids, ofAlice])
     for (const { path } of filesIn(folder)) assert.equal(statSync(path).mode & 0o777, 0o600)
     for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o700)
     await before.end('SIGKILL')
@@ -76,10 +89,25 @@ suite('captures with a folder', () => {
     writeFileSync(notes, 'of somebody else')
     const after = await start('1')
     const second = worldOf(after, dataDir)
-    for (const [at, id] of whole.entries()) assert.deepEqual(await second.captured(id), shown[at + 2])
+    for (const [at, id] of whole.entries()) {
+      assert.deepEqual(await second.captured(id), shown[at + 2])
+      assert.deepEqual(await rowOf(second, id), rows[at + 2])
+    }
+    const listed = async (query: string): Promise<string[]> =>
+      (await second.server.api.get(`/requests?${query}`)).body.requests.map(({ id }: { id: string }) => id)
+    assert.deepEqual(await listed(`host=${HOST}&method=POST&limit=6`), whole.toReversed())
+    assert.deepEqual(await listed(`path=/7&before_id=${ofAlice}`), whole.slice(-1))
+    // Whose it is was saved, too.
+    assert.deepEqual(
+      await Promise.all(
+        [alice, bob].map(async ({ token }) => (await second.read(ofAlice, { token })).status),
+      ),
+      [200, 403],
+    )
     await until(() => after.output().includes('damaged captures removed'))
     for (const id of [broken, cut]) {
       assert.equal((await second.read(id)).status, 404)
+      assert.equal((await second.server.api.get(`/requests/${id}`)).status, 404)
       assert.equal(pathOf(id), '')
     }
     assert.equal(readFileSync(notes, 'utf8'), 'of somebody else')
