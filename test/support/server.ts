@@ -11,6 +11,7 @@ import { lookAround, lookThrough, overhear, whatItTold } from './leaks.ts'
 import { program } from './program.ts'
 import { Told } from './secrets.ts'
 import { newFolder } from './folder.ts'
+import { chosenPlace } from './place.ts'
 
 export interface Answer {
   readonly status: number
@@ -90,6 +91,7 @@ const freeListeners = {
 /** The whole program in this process, on a free port and an empty data folder; no rate limit unless asked for. */
 export async function startServer(settings: Record<string, string> = {}): Promise<TestServer> {
   const dataDir = newFolder()
+  const place = await chosenPlace(settings)
   const flags = {
     data_dir: dataDir,
     api_addr: '127.0.0.1:0',
@@ -99,6 +101,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     log_level: 'silent',
     // No test may call a real authority; those that have one of their own say so.
     acme_directory: 'off',
+    ...place.settings,
     ...settings,
   }
   const told = new Told('the log of a server')
@@ -115,6 +118,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     async [Symbol.asyncDispose]() {
       await lookAround(api, told)
       await running.close()
+      await place.leave()
       lookThrough(dataDir, told)
       rmSync(dataDir, { recursive: true })
       told.end()
