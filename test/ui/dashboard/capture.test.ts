@@ -5,6 +5,7 @@ import { after, before, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { headerEdits } from '#ui/dashboard/capture/header-edits.ts'
+import { secretText } from '../../support/secrets.ts'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
 import { Dashboard, closePages, launch } from './support.ts'
 
@@ -161,6 +162,60 @@ suite('captured requests', () => {
     await result.getByLabel('Response diff').locator('.added', { hasText: 'elsewhere' }).waitFor()
     await result.getByRole('link', { name: 'show the request' }).click()
     await page.getByRole('heading', { level: 1, name: 'https://other.example.org/moved' }).waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('are replayed to one of many endpoints, found by its name', async () => {
+    await world.make('/reserved_domains', { domain: '*.many.example.org' })
+    for (const part of ['one', 'two']) {
+      const hostports = Array.from({ length: 60 }, (_, at) => `${part}-${at}.many.example.org:443`)
+      const { id } = await world.make('/edges/https', { hostports })
+      await world.route(id, '/', await world.saying(`from ${part}`))
+    }
+    await world.capture({ host: HOST }, () => hook('/warm-up'))
+    const { requestId } = await hook('/found')
+    await world.captured(requestId)
+    await using dashboard = await Dashboard.open(browser, world.server.api, { width: 375 })
+    const { page } = dashboard
+    await dashboard.visit(`/requests/${requestId}?replay`)
+    const replay = page.getByRole('region', { name: 'Replay' })
+    await replay.getByText('and more').waitFor()
+    const target = replay.getByLabel('Send it to')
+    for (const name of ['one-7.', 'two-42.']) {
+      await replay.getByLabel('Find an endpoint').fill(name)
+      await replay.getByText('1 found').waitFor()
+      const choice = target.locator('option', { hasText: `https://${name}many.example.org` })
+      await target.selectOption((await choice.getAttribute('value')) ?? '')
+    }
+    // The choice stays while something else is searched for.
+    await replay.getByLabel('Find an endpoint').fill('nothing has this name')
+    await replay.getByText('0 found').waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.equal(await dashboard.hasSidewaysScroll(), false)
+    await replay.getByRole('button', { name: 'Send' }).click()
+    const result = replay.getByRole('status', { name: 'Result' })
+    await result.getByLabel('Response diff').locator('.added', { hasText: 'from two' }).waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('are signed again, where the route verifies webhooks', async () => {
+    const edge = await world.edge(['signed.example.org'])
+    await world.route(edge, '/', await world.saying('verified'), {
+      webhook_verification: { provider: 'github', secret: secretText('webhook secret') },
+    })
+    const unsigned = () => world.ask('signed.example.org/', { method: 'POST', body: '{"x":1}' })
+    await world.capture({ host: 'signed.example.org' }, unsigned)
+    const { requestId, status } = await unsigned()
+    assert.equal(status, 403)
+    await world.captured(requestId)
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/requests/${requestId}?replay`)
+    const replay = page.getByRole('region', { name: 'Replay' })
+    await replay.getByLabel('Sign it again').check()
+    await replay.getByRole('button', { name: 'Send' }).click()
+    const result = replay.getByRole('status', { name: 'Result' })
+    await result.getByLabel('Response diff').locator('.added', { hasText: 'verified' }).waitFor()
     assert.deepEqual(dashboard.errors, [])
   })
 

@@ -1,24 +1,15 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Detail } from '#ui/captured.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { asDetail, type ShownCapture } from '#ui/dashboard/capture/detail.ts'
 import { headerEdits, headerText } from '#ui/dashboard/capture/header-edits.ts'
 import { MessageView } from '#ui/dashboard/capture/message-view.tsx'
-import { TargetSelect, type ReplayTarget } from '#ui/dashboard/capture/target-select.tsx'
+import { ReplayFields, type Draft } from '#ui/dashboard/capture/replay-fields.tsx'
 import { ResponseDiff } from '#ui/dashboard/capture/response-diff.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
 import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
-
-interface Draft {
-  readonly via: 'edge' | 'agent'
-  readonly target: ReplayTarget
-  readonly method: string
-  readonly path: string
-  readonly headers: string
-  readonly body: string
-}
 
 const draftOf = ({ request }: ShownCapture): Draft => ({
   via: 'edge',
@@ -27,6 +18,7 @@ const draftOf = ({ request }: ShownCapture): Draft => ({
   path: request.target,
   headers: headerText(request.headers),
   body: request.body,
+  resign: false,
 })
 
 /** The body of the API call: only what differs from the captured request. */
@@ -39,6 +31,7 @@ function editsOf(before: Draft, after: Draft) {
     ...(after.path !== before.path && { path: after.path }),
     ...(headers.length > 0 && { headers }),
     ...(after.body !== before.body && { body: after.body }),
+    ...(after.resign && { resign: true }),
   }
 }
 
@@ -83,7 +76,12 @@ export function ReplayForm(props: { request: EndedRequest; capture: ShownCapture
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit()
         }}
       >
-        <ReplayFields draft={draft} change={setDraft} isText={capture.request.body_encoding === 'text'} />
+        <ReplayFields
+          draft={draft}
+          change={setDraft}
+          isText={capture.request.body_encoding === 'text'}
+          isWebhook={request.modules.some(({ name }) => name === 'webhook_verification')}
+        />
         <div class="actions">
           <button type="submit" class="primary" disabled={isBusy} title="Ctrl+Enter">
             Send
@@ -96,66 +94,6 @@ export function ReplayForm(props: { request: EndedRequest; capture: ShownCapture
       {error && <ErrorBox error={error} />}
       {result && <Result result={result} />}
     </section>
-  )
-}
-
-function ReplayFields(props: { draft: Draft; change: (draft: Draft) => void; isText: boolean }): JSX.Element {
-  const { draft, change } = props
-  const box = useRef<HTMLFieldSetElement>(null)
-  useEffect(() => box.current?.querySelector('input')?.focus(), [])
-  const set = (part: Partial<Draft>): void => change({ ...draft, ...part })
-  const ways = [
-    { via: 'edge', label: 'Through the gateway, with all modules' },
-    { via: 'agent', label: 'Straight to the backend or agent, without modules' },
-  ] as const
-  return (
-    <>
-      <fieldset ref={box}>
-        <legend>How</legend>
-        {ways.map(({ via, label }) => (
-          <label key={via} class="toggle">
-            <input
-              type="radio"
-              name="via"
-              disabled={draft.target.tunnel_id !== undefined}
-              checked={(draft.target.tunnel_id === undefined ? draft.via : 'agent') === via}
-              onChange={() => set({ via })}
-            />
-            {label}
-          </label>
-        ))}
-      </fieldset>
-      <TargetSelect target={draft.target} change={target => set({ target })} />
-      <label>
-        Method
-        <input value={draft.method} onInput={event => set({ method: event.currentTarget.value })} />
-      </label>
-      <label>
-        Path
-        <input dir="auto" value={draft.path} onInput={event => set({ path: event.currentTarget.value })} />
-      </label>
-      <label>
-        Headers
-        <textarea
-          rows={6}
-          spellcheck={false}
-          value={draft.headers}
-          onInput={event => set({ headers: event.currentTarget.value })}
-        />
-      </label>
-      <p class="hint">Values that read [masked] are sent as they were, unless you change them.</p>
-      <label>
-        Body
-        <textarea
-          rows={8}
-          dir="auto"
-          spellcheck={false}
-          disabled={!props.isText}
-          value={props.isText ? draft.body : 'These bytes are not text; they are sent unchanged.'}
-          onInput={event => set({ body: event.currentTarget.value })}
-        />
-      </label>
-    </>
   )
 }
 
