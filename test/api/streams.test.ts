@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { openPostgres } from '#store/postgres.ts'
+import type { Call } from '#api/call.ts'
 import { EventStream } from '#api/streams/event-stream.ts'
+import { OpenStreams } from '#api/streams/open-streams.ts'
 import { createClient } from '#client/client.ts'
 import { ApiError } from '#client/errors.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -122,6 +124,28 @@ suite('GET /requests/stream', () => {
     const reader = await opened(server.api, '/requests/stream', member.token)
     await server.api.delete(`/api_keys/${member.keyId}`)
     assert.doesNotMatch(await textUntil(reader, () => false), /heartbeat/)
+  })
+
+  test('is not begun for a client that has left while it was authenticated', async () => {
+    const streams = new OpenStreams(async () => undefined, new AbortController().signal)
+    const call = { principal: { keyId: 'ak_1' } } as Call
+    let feeds = 0
+    const feed = () => {
+      feeds++
+      return () => void feeds--
+    }
+    const left = Promise.withResolvers<void>()
+    await using server = createServer((request, response) => {
+      const httpCall = { request, response, operationId: '', params: {} }
+      const served = once(response, 'close').then(() => streams.serve(httpCall, call, feed))
+      served.then(left.resolve, left.reject)
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const client = get({ port: (server.address() as AddressInfo).port }).on('error', () => undefined)
+    await once(server, 'request')
+    client.destroy()
+    await left.promise
+    assert.equal(feeds, 0)
   })
 
   test('a client that does not read gets the number of dropped messages', async () => {

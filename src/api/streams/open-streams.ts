@@ -26,6 +26,8 @@ export class OpenStreams {
   /** Serves a stream until the client leaves, its key is no longer valid, or the server stops. */
   async serve(httpCall: HttpCall, { principal }: Call, feed: Feed): Promise<void> {
     const { keyId } = principal
+    // A client that left while it was authenticated does not close a second time.
+    if (httpCall.response.closed) return
     this.#take(keyId)
     const stream = new EventStream(httpCall)
     const stop = feed(stream)
@@ -38,6 +40,7 @@ export class OpenStreams {
     }, HEARTBEAT_MS)
     const end = (): void => stream.end()
     this.#closing.addEventListener('abort', end)
+    if (this.#closing.aborted) end()
     try {
       await new Promise(resolve => httpCall.response.once('close', resolve))
     } finally {
