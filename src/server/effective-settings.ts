@@ -30,5 +30,8 @@ function hasSecret(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(hasSecret)
 }
 
-/** A URL may contain a user and a password. */
-const withoutPassword = (text: string): string => text.replaceAll(/(:\/\/)[^/@\s]*@/g, `$1${MASK}@`)
+/** A URL may contain a user and a password, before its last @ or as a parameter. */
+const withoutPassword = (text: string): string =>
+  text
+    .replaceAll(/(:\/\/)[^/\s?#]*@/g, `$1${MASK}@`)
+    .replaceAll(/([?&;][^=&;\s]*(?:pass|pwd|secret|token|key)[^=&;\s]*=)[^&;#\s]+/gi, `$1${MASK}`)

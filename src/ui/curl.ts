@@ -1,7 +1,6 @@
 import { asText, fromBase64 } from '#ui/bytes.ts'
 import { header, type Detail } from '#ui/captured.ts'
-
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+import { shellQuoted as quoted } from '#ui/shell-quoted.ts'
 
 /** Headers that curl sets itself, or that described the message rather than the request. */
 const OMITTED = new Set([

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { flagOf, readSettings, variableOf } from '#base/read-settings.ts'
+import { flagOf, readSettings, readWithSources, variableOf } from '#base/read-settings.ts'
 import { settings, type Setting } from '#base/settings.ts'
+import { effectiveSettings } from '#server/effective-settings.ts'
 import { refused, start } from './program.ts'
 import { Folder } from '../support/folder.ts'
 
@@ -42,6 +43,28 @@ async function assertRefused(
   assert.match(stderr, /^[^\n]+\n$/)
   for (const part of parts) assert.ok(stderr.includes(part), `${part} is not in: ${stderr}`)
 }
+
+suite('the settings that are shown', () => {
+  const SECRET = 'kept-from-view'
+  for (const [name, value, shown] of [
+    ['page_dashboard_url', `https://user:${SECRET}@example.com/a`, 'https://[masked]@example.com/a'],
+    ['page_dashboard_url', `https://user:p@${SECRET}@example.com/a`, 'https://[masked]@example.com/a'],
+    ['page_dashboard_url', `https://${SECRET}@example.com`, 'https://[masked]@example.com'],
+    [
+      'page_dashboard_url',
+      `https://example.com/?a=1&api_key=${SECRET}&b=@2`,
+      'https://example.com/?a=1&api_key=[masked]&b=@2',
+    ],
+    ['database_url', `postgres://user:${SECRET}@db/adit`, '[masked]'],
+    ['traces_headers', `authorization=${SECRET}`, '[masked]'],
+  ] as const)
+    test(`have no secrets: ${name}, ${shown}`, () => {
+      const { settings: values, sources } = readWithSources(new Map([[name, value]]), {})
+      const effective = effectiveSettings(values, sources)
+      assert.equal(effective.settings.find(each => each.name === name)?.value, shown)
+      assert.doesNotMatch(JSON.stringify(effective), new RegExp(SECRET))
+    })
+})
 
 suite('an invalid value is refused by the name under which it was given', { concurrency: 2 }, () => {
   test('for most settings there are invalid values', () => assert.ok(checked.length >= 12))

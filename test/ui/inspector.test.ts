@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { asText, fromBase64, hexDump, toBase64 } from '#ui/bytes.ts'
@@ -6,6 +7,7 @@ import { diffLines } from '#ui/diff.ts'
 import { byteSize, duration, formatted } from '#ui/format.ts'
 import type { Summary } from '#ui/captured.ts'
 import { filterOf } from '#ui/inspector/filter.ts'
+import { shellQuoted } from '#ui/shell-quoted.ts'
 
 const summary = (more: Partial<Summary>): Summary => ({
   id: 'airt_1',
@@ -48,6 +50,28 @@ suite('the filter', () => {
   test('takes any text', () => {
     fc.assert(fc.property(fc.string(), text => typeof filterOf(text)(summary({})) === 'boolean'))
   })
+})
+
+suite('a word of a copied command', () => {
+  // U+0000 cannot be an argument.
+  const texts = [
+    "it's",
+    'a\\b',
+    '$HOME `id`',
+    '\u001b[201~\u001b#id\n',
+    'x\u007f\u007f',
+    'é\u009b2J',
+    "'\u0003'",
+    'a\nb\tc',
+  ]
+  for (const text of texts)
+    test(`is the same for a shell, without control characters: ${JSON.stringify(text)}`, () => {
+      const word = shellQuoted(text)
+      // oxlint-disable-next-line no-control-regex -- these are what is looked for
+      assert.doesNotMatch(word, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/)
+      const env = { ...process.env, LC_ALL: 'C.UTF-8' }
+      assert.equal(execFileSync('bash', ['-c', `printf %s ${word}`], { encoding: 'utf8', env }), text)
+    })
 })
 
 suite('the diff', () => {

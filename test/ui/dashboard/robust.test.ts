@@ -5,6 +5,7 @@ import { kinds } from '#contract/kinds/index.ts'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
+import { TestAgent } from '../../gateway/agents/support.ts'
 import { Dashboard, closePages, launch } from './support.ts'
 
 const LONG = process.env['TEST_LONG'] === '1'
@@ -17,6 +18,35 @@ const LONGEST = `${LABEL}.${LABEL}.${LABEL}.${'b'.repeat(253 - 3 * 62 - '.org'.l
 
 /** Resolves when no part of the page is loading. */
 const loaded = (page: Page) => page.locator('main:has(.loading)').waitFor({ state: 'detached' })
+
+/** Resources whose every text is hostile, and the pages that show them. */
+async function hostileResources(url: string): Promise<string[]> {
+  const text = { description: SCRIPT, metadata: SCRIPT }
+  const pages: string[] = []
+  const make = async (path: string, collection: string, body: object): Promise<string> => {
+    const { id } = await world.make(path, { ...text, ...body })
+    pages.push(`/${collection}`, `/${collection}/${id}`)
+    return id
+  }
+  const target = { webhook: { url: `${url}?${encodeURI(SCRIPT)}` } }
+  const destination = await make('/event_destinations', 'event_destinations', { target, format: 'json' })
+  await make('/event_subscriptions', 'event_subscriptions', {
+    sources: [{ type: 'ip_policy_created.v0' }],
+    destination_ids: [destination],
+  })
+  await make('/credentials', 'credentials', {})
+  await make('/backends/tunnel_group', 'tunnel_group_backends', { labels: { app: '<b>' } })
+  await make('/backends/http_response', 'http_response_backends', {
+    body: SCRIPT,
+    headers: { 'x-a': SCRIPT },
+  })
+  await make('/api_keys', 'api_keys', {})
+  // Its delivery fails with the text of the destination.
+  await world.make('/ip_policies', { description: SCRIPT })
+  const failing = async () => (await world.server.api.get('/event_deliveries')).body.event_deliveries
+  await until(failing, { fits: all => all.some(({ last_error: error }: { last_error: unknown }) => error) })
+  return [...pages, '/event_deliveries', '/captures', '/status', '/settings']
+}
 
 let world: CaptureWorld
 let browser: Browser
@@ -147,6 +177,19 @@ suite('the dashboard', () => {
     const endpoint = online.endpoints.find(({ hostport }: { hostport: string }) => hostport.startsWith(host))
     const policy = await world.make('/ip_policies', { description: SCRIPT, metadata: LINK })
     const user = await world.make('/users', { name: SCRIPT, email: 'hostile@example.com' })
+    const { port = 0 } = world.server.bound.agent ?? {}
+    const raw = await TestAgent.connect({ port, rootPem: String(world.ca) }, { serverName: 'localhost' })
+    const { ClientId: session, Error: refusal } = await raw.auth(world.server.authtoken, {
+      OS: SCRIPT,
+      Arch: SCRIPT,
+      Version: SCRIPT,
+      UserAgent: SCRIPT,
+      Metadata: SCRIPT,
+    })
+    assert.equal(refusal, '')
+    const others = await hostileResources(
+      `http://127.0.0.1:${await world.service((_, it) => it.writeHead(500).end(SCRIPT))}/`,
+    )
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
     for (const each of [
@@ -154,6 +197,9 @@ suite('the dashboard', () => {
       `/requests/${sent.requestId}?replay`,
       `/requests/${through.requestId}?replay`,
       '/tunnel_sessions',
+      `/tunnel_sessions/${session}`,
+      ...others,
+      '/usage',
       `/tunnels/${endpoint.tunnel.id}`,
       '/tunnels',
       `/endpoints/${endpoint.id}`,
@@ -169,10 +215,12 @@ suite('the dashboard', () => {
       await dashboard.visit(each)
       await loaded(page)
       for (const tab of await page.getByRole('tab').all()) await tab.click()
+      if (each.endsWith(session)) await page.locator('main').getByText(SCRIPT).first().waitFor()
       assert.equal(await page.evaluate('window.ran'), undefined, each)
       assert.equal(await page.locator('main img, main script, a[href^="javascript:"]').count(), 0, each)
     }
     assert.deepEqual(dashboard.errors, [], 'no policy was violated')
+    raw.drop()
   })
 
   test('pages through 10,000 endpoints', { skip: !LONG && 'takes long; TEST_LONG=1' }, async () => {

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Operation } from '#contract/operations.ts'
 import { Dialog, Snippet } from '#ui/dashboard/shell/parts.tsx'
+import { shellQuoted } from '#ui/shell-quoted.ts'
 
 interface CallParts {
   readonly operation: Operation
@@ -10,8 +11,7 @@ interface CallParts {
   readonly body?: unknown
 }
 
-const quoted = (value: string): string =>
-  /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`
+const quoted = (value: string): string => (/^[\w@%+=:,./-]+$/.test(value) ? value : shellQuoted(value))
 
 const dashed = (name: string): string => name.replaceAll('_', '-')
 
