@@ -14,6 +14,7 @@ const TOKEN = /^[\x21-\x7e]{1,512}$/
 
 /** Whether a request from this address is allowed, and if not, whether it is rejected or only logged. */
 type AddressVerdict = 'allowed' | 'refused' | 'warned'
+type AddressCheck = (ip: string) => AddressVerdict
 
 /** API keys, and browsers; the types of IP restrictions. */
 type RestrictedUse = 'api' | 'dashboard'
@@ -27,8 +28,8 @@ export class Access implements RowCache {
   readonly #store: Store
   readonly #log: Log
   readonly #principals = new Map<string, Principal>()
-  /** Requests that come at once share a read. */
-  readonly #addresses = new Map<RestrictedUse, Promise<(ip: string) => AddressVerdict>>()
+  /** Requests that come at once share a read; later ones need none. */
+  readonly #addresses = new Map<RestrictedUse, AddressCheck | Promise<AddressCheck>>()
   #generation = 0
 
   constructor(store: Store, log: Log) {
@@ -43,8 +44,16 @@ export class Access implements RowCache {
     this.#generation++
   }
 
-  /** The caller of an Authorization header, allowed from `ip`. */
-  async admit(header: string | undefined, ip: string): Promise<Principal> {
+  /** The caller of an Authorization header, allowed from `ip`. Not a promise if nothing has to be read. */
+  admit(header: string | undefined, ip: string): Principal | Promise<Principal> {
+    const principal = this.#principals.get(header ?? '')
+    const check = this.#addresses.get('api')
+    if (principal === undefined || typeof check !== 'function') return this.#readAndAdmit(header, ip)
+    this.#apply('api', check, ip)
+    return principal
+  }
+
+  async #readAndAdmit(header: string | undefined, ip: string): Promise<Principal> {
     const principal = this.#principals.get(header ?? '') ?? (await this.#recognise(header))
     await this.requireAddress('api', ip)
     return principal
@@ -52,8 +61,11 @@ export class Access implements RowCache {
 
   /** Rejects a client whose address an enforced restriction does not allow. */
   async requireAddress(use: RestrictedUse, ip: string): Promise<void> {
-    const verdictOn = await (this.#addresses.get(use) ?? this.#loadAddresses(use))
-    const verdict = verdictOn(ip)
+    this.#apply(use, await (this.#addresses.get(use) ?? this.#loadAddresses(use)), ip)
+  }
+
+  #apply(use: RestrictedUse, check: AddressCheck, ip: string): void {
+    const verdict = check(ip)
     if (verdict === 'refused') fail(use === 'api' ? 'ip_not_allowed' : 'dashboard_ip_not_allowed', { ip })
     if (verdict === 'warned') this.#log.warn({ ip, use }, 'call from an address that no rule allows')
   }
@@ -83,15 +95,19 @@ export class Access implements RowCache {
     return fail(credential ? 'authtoken_given' : 'unknown_token')
   }
 
-  #loadAddresses(use: RestrictedUse): Promise<(ip: string) => AddressVerdict> {
+  #loadAddresses(use: RestrictedUse): Promise<AddressCheck> {
     const reading = this.#readAddresses(use)
     this.#addresses.set(use, reading)
-    // The next request tries again.
-    reading.catch(() => this.#addresses.get(use) === reading && this.#addresses.delete(use))
+    const isCurrent = () => this.#addresses.get(use) === reading
+    reading.then(
+      check => isCurrent() && this.#addresses.set(use, check),
+      // The next request tries again.
+      () => isCurrent() && this.#addresses.delete(use),
+    )
     return reading
   }
 
-  async #readAddresses(use: RestrictedUse): Promise<(ip: string) => AddressVerdict> {
+  async #readAddresses(use: RestrictedUse): Promise<AddressCheck> {
     const reader = { store: this.#store }
     const restriction = await restrictionOn(use, reader)
     if (!restriction) return () => 'allowed'

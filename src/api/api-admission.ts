@@ -54,9 +54,12 @@ export class ApiAdmission {
 
   /** Authentication and address. */
   async identify({ request }: HttpCall): Promise<Principal> {
+    return this.#principalOf(request, this.#addressOf(request))
+  }
+
+  async #principalOf(request: IncomingMessage, ip: string): Promise<Principal> {
     await this.#watch.catchUp()
-    const ip = this.#addressOf(request)
-    if (!this.browsers.sent(request)) return this.#access.admit(request.headers.authorization, ip)
+    if (!this.browsers.sent(request)) return await this.#access.admit(request.headers.authorization, ip)
     await this.#access.requireAddress('dashboard', ip)
     return (await this.browsers.identify(request)).principal
   }
@@ -65,10 +68,11 @@ export class ApiAdmission {
   async admit(httpCall: HttpCall): Promise<Call> {
     const { request } = httpCall
     checkMessage(request)
-    const principal = await this.identify(httpCall)
+    const ip = this.#addressOf(request)
+    const principal = await this.#principalOf(request, ip)
     this.#count(request, principal)
     checkVersion(request.headers)
-    return this.callFor(httpCall, principal)
+    return this.callFor(httpCall, principal, ip)
   }
 
   /** For requests before sign-in: rejects clients whose address may not use the dashboard. */
@@ -79,7 +83,7 @@ export class ApiAdmission {
   }
 
   /** The request in progress of a caller. */
-  callFor({ request }: HttpCall, principal: Principal): Call {
+  callFor({ request }: HttpCall, principal: Principal, ip = this.#addressOf(request)): Call {
     const { store, live, sealer, info, now, refreshUsage, checkDomain, publicUrl } = this.#options
     return {
       store,
@@ -90,7 +94,7 @@ export class ApiAdmission {
       refreshUsage,
       checkDomain,
       principal,
-      ip: this.#addressOf(request),
+      ip,
       base: baseUrl(request, publicUrl),
     }
   }

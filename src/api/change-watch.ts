@@ -29,9 +29,15 @@ export class ChangeWatch {
     return memory
   }
 
-  async catchUp(): Promise<void> {
+  /** Undefined if there is nothing to wait for. */
+  catchUp(): Promise<void> | undefined {
     const known = this.#revision
-    const revision = await this.#store.revision()
+    const revision = this.#store.revision()
+    return revision === known ? undefined : this.#reach(known, revision)
+  }
+
+  async #reach(known: number, latest: Promise<number> | number): Promise<void> {
+    const revision = await latest
     // Another request may have applied it in the meantime.
     if (revision === known || (revision > known && revision <= this.#revision)) return
     if (this.#applying === undefined || this.#applying.revision < revision) {

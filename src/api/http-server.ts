@@ -43,7 +43,11 @@ class WaitingServer extends Server {
       this.#fresh.add(socket)
       socket.once('close', () => this.#fresh.delete(socket))
     })
-    this.on('request', ({ socket }) => this.#fresh.delete(socket))
+  }
+
+  /** To be called with each request: a second listener would cost more. */
+  requested({ socket }: IncomingMessage): void {
+    this.#fresh.delete(socket)
   }
 
   /** Also called by `close`. */
@@ -82,7 +86,10 @@ export class HttpServer {
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     })
-    server.on('request', (request, response) => this.#answer(request, response))
+    server.on('request', (request, response) => {
+      server.requested(request)
+      this.#answer(request, response)
+    })
     return server.on('clientError', answerMalformed)
   }
 
@@ -174,8 +181,9 @@ async function closed(server: WaitingServer): Promise<void> {
 /** RFC 9112 §3.2.2: absolute-form is allowed; if it is our URL, its path counts. */
 function useOriginForm(request: IncomingMessage): void {
   const { url = '', headers } = request
+  if (url.startsWith('/')) return
   const own = `http://${headers.host ?? ''}`
-  if (!url.startsWith('/') && url.startsWith(`${own}/`)) request.url = url.slice(own.length)
+  if (url.startsWith(`${own}/`)) request.url = url.slice(own.length)
 }
 
 const badUrl = (): never =>

@@ -10,14 +10,17 @@ interface Entry {
   readonly kind: string
   readonly body: string | Buffer
   readonly generation: number
+  /** Since it was last spared from eviction. */
+  used?: boolean
 }
 
 /**
  * Cache of responses that are the same for every caller: dashboards, reconcilers and clients that page through a list
- * request them again and again. The least recently used response is evicted first.
+ * request them again and again. Evicts the oldest response that was not used since the last eviction reached it: to
+ * reorder them at each use, as an LRU does, would cost more than the look-up.
  */
 export class ResponseCache implements RowCache {
-  /** By URL, least recently used first. */
+  /** By URL, next to evict first. */
   readonly #entries = new Map<string, Entry>()
   /** How often each kind, and everything, was invalidated. */
   readonly #invalidated = new Map<string, number>()
@@ -30,9 +33,9 @@ export class ResponseCache implements RowCache {
   }
 
   find(url: string): string | Buffer | undefined {
-    const entry = this.#take(url)
+    const entry = this.#entries.get(url)
     if (entry === undefined || entry.generation !== this.generation(entry.kind)) return undefined
-    this.#put(url, entry)
+    entry.used = true
     return entry.body
   }
 
@@ -41,9 +44,10 @@ export class ResponseCache implements RowCache {
     if (entry.generation !== this.generation(entry.kind) || entry.body.length > MAX_LENGTH) return
     this.#take(url)
     this.#put(url, entry)
-    for (const oldest of this.#entries.keys()) {
+    for (const [oldest, candidate] of this.#entries) {
       if (this.#bytes <= MAX_BYTES) return
       this.#take(oldest)
+      if (candidate.used) this.#put(oldest, { ...candidate, used: false })
     }
   }
 

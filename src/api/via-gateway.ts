@@ -16,12 +16,15 @@ export const isViaGateway = ({ socket }: IncomingMessage): boolean => links.has(
 /** The address of the client, as the gateway or a trusted proxy in front of the API states it. */
 export function clientAddress(request: IncomingMessage, proxies: TrustedProxies | undefined): string {
   const { socket, headers } = request
-  const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',')
   // The gateway removes what clients state.
-  if (isViaGateway(request)) return plainAddress(forwarded)
+  if (isViaGateway(request)) return plainAddress(forwardedFor(request))
   const peer = plainAddress(socket.remoteAddress ?? '')
-  return proxies?.clientOf(peer, { 'x-forwarded-for': forwarded, forwarded: headers.forwarded }) ?? peer
+  if (!proxies?.has(peer)) return peer
+  return proxies.clientOf(peer, { 'x-forwarded-for': forwardedFor(request), forwarded: headers.forwarded })
 }
+
+const forwardedFor = ({ headers }: IncomingMessage): string =>
+  [headers['x-forwarded-for'] ?? []].flat().join(',')
 
 /** The base URL under which the client reaches the API, without a trailing slash. */
 export function baseUrl(request: IncomingMessage, publicUrl: string | undefined): string {

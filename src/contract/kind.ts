@@ -161,7 +161,10 @@ export function kind<
 
 /** Whether an id has a prefix of this kind. */
 export const hasPrefixOf = ({ prefix, earlierPrefix }: Kind, id: string): boolean =>
-  [prefix, earlierPrefix].some(each => each !== undefined && id.startsWith(`${each}_`))
+  isPrefixOf(prefix, id) || isPrefixOf(earlierPrefix, id)
+
+const isPrefixOf = (prefix: string | undefined, id: string): boolean =>
+  prefix !== undefined && id.startsWith(prefix) && id[prefix.length] === '_'
 
 const limited = (maxBytes: number, refusal: ErrorName) => text({ maxBytes, refusals: { maxBytes: refusal } })
 

@@ -89,9 +89,13 @@ export class SqlStore implements Store {
     this.#listeners.push(listener)
   }
 
-  async revision(): Promise<number> {
-    if (this.#engine.alone) return (this.#revision ??= await this.#readRevision())
-    return this.#sharedRevision.result()
+  revision(): Promise<number> | number {
+    if (!this.#engine.alone) return this.#sharedRevision.result()
+    return this.#revision ?? this.#cacheRevision()
+  }
+
+  async #cacheRevision(): Promise<number> {
+    return (this.#revision = await this.#readRevision())
   }
 
   async #readRevision(): Promise<number> {

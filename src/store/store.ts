@@ -104,8 +104,11 @@ export interface Store extends AsyncDisposable {
   commit(batch: readonly Write[]): Promise<CommitOutcome>
   /** Calls back after each batch that this process has committed, so that it need not poll for its own writes. */
   onCommit(listener: () => void): void
-  /** The number of the latest change; every insert, update and remove raises it by exactly one. */
-  revision(): Promise<number>
+  /**
+   * The number of the latest change; every insert, update and remove raises it by exactly one. Not a promise if it is
+   * known without a read.
+   */
+  revision(): Promise<number> | number
   /**
    * Changes after the revision `after` in order, without gaps, at most `limit`. A first one above `after + 1`, or none
    * although `revision()` is above `after`, means that those in between were pruned.

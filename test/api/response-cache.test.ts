@@ -29,7 +29,7 @@ suite('the cache of responses', () => {
     assert.equal(cache.find('/a'), undefined)
   })
 
-  test('evicts the least recently used responses beyond 8 MiB', () => {
+  test('beyond 8 MiB evicts the oldest responses, but not those in use', () => {
     const cache = new ResponseCache()
     const size = MEBIBYTE / 4 - 1024
     for (let number = 0; number < 32; number++) cache.keep(`/${number}`, page(cache, 'a', size))
