@@ -54,22 +54,38 @@ export class ApiAdmission {
 
   /** Authentication and address. */
   async identify({ request }: HttpCall): Promise<Principal> {
-    return this.#principalOf(request, this.#addressOf(request))
+    return await this.#principalOf(request, this.#addressOf(request))
   }
 
-  async #principalOf(request: IncomingMessage, ip: string): Promise<Principal> {
-    await this.#watch.catchUp()
+  #principalOf(request: IncomingMessage, ip: string): Principal | Promise<Principal> {
+    const behind = this.#watch.catchUp()
+    if (behind !== undefined || this.browsers.sent(request)) return this.#readPrincipal(behind, request, ip)
+    return this.#access.admit(request.headers.authorization, ip)
+  }
+
+  async #readPrincipal(
+    behind: Promise<void> | undefined,
+    request: IncomingMessage,
+    ip: string,
+  ): Promise<Principal> {
+    await behind
     if (!this.browsers.sent(request)) return await this.#access.admit(request.headers.authorization, ip)
     await this.#access.requireAddress('dashboard', ip)
     return (await this.browsers.identify(request)).principal
   }
 
-  /** Also rate limit and version. */
-  async admit(httpCall: HttpCall): Promise<Call> {
+  /** Also rate limit and version. Not a promise for a known API key. */
+  admit(httpCall: HttpCall): Call | Promise<Call> {
     const { request } = httpCall
     checkMessage(request)
     const ip = this.#addressOf(request)
-    const principal = await this.#principalOf(request, ip)
+    const principal = this.#principalOf(request, ip)
+    if (principal instanceof Promise) return principal.then(found => this.#admitted(httpCall, found, ip))
+    return this.#admitted(httpCall, principal, ip)
+  }
+
+  #admitted(httpCall: HttpCall, principal: Principal, ip: string): Call {
+    const { request } = httpCall
     this.#count(request, principal)
     checkVersion(request.headers)
     return this.callFor(httpCall, principal, ip)
