@@ -1,4 +1,4 @@
-import { jsonFault } from '#base/json-fault.ts'
+import { errorFields } from '#base/error-fields.ts'
 import type { LogLevel } from '#base/log-levels.ts'
 import { pino, type DestinationStream, type Logger } from 'pino'
 
@@ -37,30 +37,4 @@ export const createLog = (level: LogLevel, to: DestinationStream = standardError
 /** Changes the level of a log of `createLog`; others have none. */
 export function setLogLevel(log: Log, level: LogLevel): void {
   if ('level' in log) Object.assign(log, { level })
-}
-
-/** Fields of Node and driver errors besides the message. */
-const FACTS = ['code', 'errcode', 'status', 'syscall', 'address', 'port'] as const
-const MAX_CAUSES = 4
-
-/**
- * The loggable part of an error. Libraries attach arbitrary data to their errors: provider responses, database rows,
- * tokens. So only fields known to be harmless are taken.
- */
-export function errorFields(error: unknown, causes = MAX_CAUSES): unknown {
-  if (!(error instanceof Error)) return typeof error === 'string' ? error : typeof error
-  const facts = FACTS.flatMap(name => {
-    const value: unknown = Reflect.get(error, name)
-    return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : []
-  })
-  const isCaused = error.cause instanceof Error && causes > 0
-  // Node quotes invalid JSON, which may be anything.
-  const message = error instanceof SyntaxError ? jsonFault(error) : error.message
-  return {
-    type: error.name,
-    message,
-    stack: error.stack?.replace(error.message, () => message),
-    ...Object.fromEntries(facts),
-    ...(isCaused && { cause: errorFields(error.cause, causes - 1) }),
-  }
 }

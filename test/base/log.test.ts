@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jsonFault } from '#base/json-fault.ts'
-import { errorFields } from '#base/log.ts'
+import { errorFields } from '#base/error-fields.ts'
 
 test('the log has an error and its causes, but not what a library hung on it', () => {
   const inner = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', port: 5432, detail: 'a row' })
