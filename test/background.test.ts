@@ -24,6 +24,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   'src/tls/terminate.ts': ['secured.destroy('],
   'src/server/record-source.ts': ['this.#failures++'],
   'src/cluster/worker-program.ts': ['new LastResort('],
+  'src/server/supervisor-program.ts': ['restarts.ended().then('],
   // Promises that are made by `inBackground`.
   'src/events/engine.ts': ['(this.#opening = undefined)', '(this.#reading = undefined)', 'this.#openParts()'],
   'src/ssh/connection.ts': [

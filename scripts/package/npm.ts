@@ -53,13 +53,17 @@ export async function agentPackage(): Promise<Buffer> {
 }
 
 /**
- * The program, and what it starts as workers. The agent has a bundle of its own, in one file: V8 optimizes the loader of
+ * The program, its supervisor and its workers. The agent has a bundle of its own, in one file: V8 optimizes the loader of
  * modules if it loads many, which takes 8 MB.
  */
 export async function bundleServer(): Promise<Bundle> {
   const agent = await bundleScript('src/bin/packaged-agent.ts', { sourcemap: 'linked' })
   const { files, licences } = await bundleModules(
-    { 'lib/main': 'src/bin/packaged-main.ts', 'lib/worker-program': 'src/cluster/worker-program.ts' },
+    {
+      'lib/main': 'src/bin/packaged-main.ts',
+      'lib/supervisor-program': 'src/server/supervisor-program.ts',
+      'lib/worker-program': 'src/cluster/worker-program.ts',
+    },
     { target: 'node26' },
   )
   const own = [file('lib/adit.cjs', agent.script), file('lib/adit.cjs.map', agent.map)]

@@ -1741,6 +1741,11 @@ export const catalog = {
     status: 503,
     text: 'The gateway cannot reach its database, so it assigns no new addresses. Existing ones work. Try again in a moment.',
   },
+  first_process_unavailable: {
+    number: 90454,
+    status: 503,
+    text: 'The process that assigns addresses and records sign-ins has ended and is being started again. Existing addresses work. Try again in a moment.',
+  },
   tunnel_superseded: {
     number: 90452,
     status: 409,

@@ -10,7 +10,7 @@ export interface SettingChanges {
 }
 
 /** Compares the values of two readings. Secrets count, though their text shows none. */
-export function changedSettings(current: Settings, next: Settings): SettingChanges {
+export function changedSettings(current: Partial<Settings>, next: Partial<Settings>): SettingChanges {
   const names = Object.keys(settings) as SettingName[]
   const different = names.filter(name => comparable(current[name]) !== comparable(next[name]))
   const isApplied = (name: SettingName): boolean => (settings[name] as Setting<unknown>).reload === true

@@ -2,7 +2,7 @@ import { inBackground } from '#base/background.ts'
 import { Problem, type ErrorName } from '#base/errors.ts'
 import { type Log, silentLog } from '#base/log.ts'
 
-/** One end of the pipe between the first process and a worker: `process`, or the child in the parent. */
+/** One end of a connection between the first process and a worker. */
 export interface Pipe {
   send?(message: unknown, done?: (error: Error | null) => void): boolean
   on(event: 'message', listener: (message: unknown) => void): unknown
@@ -33,6 +33,15 @@ export interface ChannelOptions {
 interface PendingRequest {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
+}
+
+/** The other process has exited, or the connection to it is lost. */
+export class ChannelClosed extends Error {
+  override readonly name = 'ChannelClosed'
+
+  constructor() {
+    super('The other process has ended.')
+  }
 }
 
 const refused = (error: unknown): Refused => ({
@@ -74,7 +83,7 @@ export class Channel {
   /** The other process has exited: nothing is sent, and unread requests are dropped. */
   close(): void {
     this.#closed = true
-    for (const { reject } of this.#waiting.values()) reject(new Error('The other process has ended.'))
+    for (const { reject } of this.#waiting.values()) reject(new ChannelClosed())
     this.#waiting.clear()
   }
 

@@ -31,21 +31,23 @@ export function gatewayConfig(
   }: Pick<GatewayParts, 'settings' | 'version' | 'root' | 'keys' | 'apiSocket'>,
   { node, recentNames, bound = {} }: GatewayProcess,
 ): GatewayConfig {
-  const info = infoOf(settings, node, version)
   return {
-    info: {
-      ...info,
-      http_addr: bound.http ?? info.http_addr,
-      https_addr: bound.https ?? info.https_addr,
-      agent_addr: bound.agent ?? info.agent_addr,
-      ssh_addr: bound.ssh ?? info.ssh_addr,
-    },
+    info: boundInfo(infoOf(settings, node, version), bound),
     keys,
     apiSocket,
     root,
     recentNames,
   }
 }
+
+/** With the addresses at which a gateway listens. */
+export const boundInfo = (info: GatewayConfig['info'], bound: Gateway['bound']): GatewayConfig['info'] => ({
+  ...info,
+  http_addr: bound.http ?? info.http_addr,
+  https_addr: bound.https ?? info.https_addr,
+  agent_addr: bound.agent ?? info.agent_addr,
+  ssh_addr: bound.ssh ?? info.ssh_addr,
+})
 
 export const infoOf = (settings: Settings, node: string, version: string): GatewayConfig['info'] => ({
   ...gatewaySettings(settings),

@@ -4,10 +4,11 @@ import type { GatewaySettings, Settings } from '#base/settings.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import type { NodeStatus } from '#cluster/process-status.ts'
+import type { WorkerHost } from '#cluster/worker-host.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { GatewayKeys } from '#gateway/gateway-options.ts'
 import type { TlsIdentity } from '#pki/local-authority.ts'
-import type { Directory } from '#registry/directory.ts'
+import type { Directory, SessionRecord } from '#registry/directory.ts'
 import type { LiveView } from '#registry/live.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { Source } from '#registry/records/source.ts'
@@ -39,8 +40,8 @@ export interface TrafficReports {
   readonly wanted: WantedTraffic
   /** Calls back at once, and whenever it changes. */
   onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void
-  /** Reports the agents that connect and disconnect. */
-  watchSessions(directory: Pick<Directory, 'watch'>): void
+  /** Reports the agents that connect and disconnect; `reported` are those that were connected before. */
+  watchSessions(directory: Pick<Directory, 'watch'>, reported?: Iterable<SessionRecord>): void
   publish(batch: TrafficBatch): void
 }
 
@@ -65,6 +66,8 @@ export interface GatewayParts {
   /** Called for every uncaught error of a worker process. */
   readonly uncaught: () => void
   readonly sharesPorts: SharesPorts
+  /** The supervisor of this process; undefined: it has none, and starts its workers itself. */
+  readonly workerHost?: WorkerHost | undefined
   /** Set if this server is a node of a cluster. */
   readonly cluster: Cluster | undefined
   readonly log: Log

@@ -4,9 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 const ANSWER_MS = 2000
 
 /** The answer of a worker; undefined if it fails or takes too long. */
-export async function inTime<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+export async function inTime<Result>(asked: Promise<Result>, ms = ANSWER_MS): Promise<Result | undefined> {
   const done = new AbortController()
-  const late = wait(ANSWER_MS, undefined, { ref: false, signal: done.signal }).catch(() => undefined)
+  const late = wait(ms, undefined, { ref: false, signal: done.signal }).catch(() => undefined)
   const answer = await Promise.race([asked.catch(() => undefined), late])
   done.abort()
   return answer

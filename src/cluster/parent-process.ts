@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Log } from '#base/log.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
-import type { Channel } from '#cluster/channel.ts'
 import type { FirstProcess } from '#cluster/first-process.ts'
+import type { FirstProcessLink } from '#cluster/first-process-link.ts'
 import type { WorkerStart } from '#cluster/protocol.ts'
 import { SharedDirectory } from '#cluster/shared-directory.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
@@ -15,7 +15,7 @@ import type { PublishUsage } from '#telemetry/usage/usage-counter.ts'
 import type { PublishTraffic } from '#telemetry/traffic-events.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
-/** The first process for a worker, over the pipe between them. */
+/** The first process for a worker, over the link between them. */
 export class ParentProcess implements FirstProcess, AsyncDisposable {
   readonly directory: SharedDirectory
   readonly source: Source
@@ -23,29 +23,36 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
   readonly log: Log
   readonly publishTraffic: PublishTraffic
   readonly publishUsage: PublishUsage
-  readonly #channel: Channel
+  readonly #link: FirstProcessLink
   readonly #start: WorkerStart
   #wanted: WantedTraffic
   #onWanted: ((wanted: WantedTraffic) => void) | undefined
   #follower: Follower | undefined
+  #kinds: readonly string[] = []
   #peers: PeerLinks | undefined
 
-  constructor(channel: Channel, start: WorkerStart, log: Log) {
-    this.#channel = channel
+  constructor(link: FirstProcessLink, start: WorkerStart, log: Log) {
+    this.#link = link
     this.#start = start
     this.#wanted = start.wantedTraffic
     this.log = log
-    this.directory = new SharedDirectory(channel, log)
-    for (const change of start.directory) this.directory.apply(change)
+    this.directory = new SharedDirectory(link, log)
+    this.directory.replace(start.directory)
     this.source = { watch: (kinds, follower) => this.#watch(kinds, follower) }
-    this.publishTraffic = batch => channel.request('traffic', batch)
-    this.publishUsage = counted => channel.request('usage', counted)
+    // What was counted is kept for the next first process.
+    this.publishTraffic = batch => link.request('traffic', batch, Infinity)
+    this.publishUsage = counted => link.request('usage', counted, Infinity)
     this.userSessions = {
-      signedIn: signedIn => channel.request('signedIn', signedIn),
-      active: (id, expiresAt) => channel.notify('sessionActive', { id, expiresAt }),
-      ended: id => channel.request('sessionEnded', id),
-      claimCode: claim => channel.request('claimCode', claim),
+      signedIn: signedIn => link.request('signedIn', signedIn),
+      active: (id, expiresAt) => link.notify('sessionActive', { id, expiresAt }),
+      ended: id => link.request('sessionEnded', id),
+      claimCode: claim => link.request('claimCode', claim),
     }
+  }
+
+  /** The kinds of records that are followed. */
+  get kinds(): readonly string[] {
+    return this.#kinds
   }
 
   readonly otherNodes = undefined
@@ -79,8 +86,8 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
     return {
       dial: dialAnyConnection(node, tunnels, dial),
-      probe: id => (isOwn(id) ? local.probe(id) : this.#channel.request('probe', id)),
-      command: (sessionId, command) => this.#channel.request('command', { sessionId, command }),
+      probe: id => (isOwn(id) ? local.probe(id) : this.#link.request('probe', id)),
+      command: (sessionId, command) => this.#link.request('command', { sessionId, command }),
     }
   }
 
@@ -104,7 +111,8 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
   /** The first snapshot comes before the response. */
   async #watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
     this.#follower = follower
-    await this.#channel.request('watch', kinds)
+    this.#kinds = kinds
+    await this.#link.request('watch', kinds)
     return () => {
       this.#follower = undefined
     }

@@ -1,17 +1,27 @@
 import { Secret } from '#base/secrets.ts'
 import type { GatewaySettings } from '#base/settings.ts'
 import type { GatewayConfig } from '#cluster/gateway-config.ts'
-import type { DirectoryChange } from '#cluster/directory-copy.ts'
+import type { DirectoryRecords } from '#cluster/shared-directory.ts'
+import type { Gateway } from '#gateway/gateway.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
-/** The start message of a worker. */
+/** Sent to a worker when it starts, and when another first process takes it over. */
 export interface WorkerStart {
   readonly config: PlainConfig
   readonly wantedTraffic: WantedTraffic
   /** The folder with the sockets over which workers reach each other. */
   readonly peerFolder: string
   /** The current online state. */
-  readonly directory: readonly DirectoryChange[]
+  readonly directory: DirectoryRecords
+}
+
+/** What a worker has when another first process takes it over. */
+export interface WorkerState {
+  readonly bound: Gateway['bound']
+  /** The kinds of records that it follows. */
+  readonly kinds: readonly string[]
+  /** Its own agents. */
+  readonly directory: DirectoryRecords
 }
 
 /** A configuration without `Secret`s, which a message would lose. */

@@ -1,8 +1,3 @@
-import { fork, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { ownNodeOptions } from '#base/own-program.ts'
 import { inBackground, watchBackground } from '#base/background.ts'
 import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
 import { fail } from '#base/errors.ts'
@@ -36,14 +31,20 @@ import { StartError } from '#base/start-error.ts'
 import { inTime } from '#cluster/in-time.ts'
 import { nodeStatus, type NodeStatus } from '#cluster/process-status.ts'
 import { workerProgram } from '#cluster/program.ts'
-import { plainConfig, plainSettings, type WorkerStart } from '#cluster/protocol.ts'
+import { plainConfig, plainSettings, type WorkerStart, type WorkerState } from '#cluster/protocol.ts'
+import { RelayedPipe } from '#cluster/relayed-pipe.ts'
 import type { RequestBatch } from '#cluster/request-batches.ts'
 import { RequestWatches, type RequestWatch } from '#cluster/request-watches.ts'
 import type { DirectoryChange } from '#cluster/directory-copy.ts'
+import { type DirectoryRecords, recordsOf } from '#cluster/shared-directory.ts'
+import type { WorkerHost } from '#cluster/worker-host.ts'
+import { WorkerProcesses } from '#cluster/worker-processes.ts'
 
 const RESTART_MS = 1000
-// A drained worker exits with its pipe; this is for one that hangs.
-const EXIT_MS = 2000
+/** Agents of a worker that is replaced may take this long to finish their requests. */
+const MOVE_OUT_MS = 5000
+/** A worker that does not respond by then hangs. It serves until then, so waiting loses little. */
+const TAKE_OVER_MS = 10_000
 
 const nodeAt = (index: number): string => `w${index + 1}`
 
@@ -51,8 +52,10 @@ type ResourceBody = Record<string, unknown>
 
 interface Worker {
   readonly node: string
-  readonly child: ChildProcess
+  readonly pipe: RelayedPipe
   readonly channel: Channel
+  readonly exited: PromiseWithResolvers<void>
+  isReplaced: boolean
   unwatch?: () => void
 }
 
@@ -62,34 +65,30 @@ class Workers {
   readonly #recent: RecentNames
   readonly #names: OnlineNamesFile
   readonly #parts: GatewayParts
+  readonly #host: WorkerHost
   readonly #workers = new Map<string, Worker>()
-  readonly #peerFolder = mkdtempSync(join(tmpdir(), 'adit-'))
   /** Of this process itself, whose CPU and memory count too. */
   readonly #own = new Registry()
   readonly #loop = watchLoop(this.#own)
   readonly #watches = new RequestWatches((name, argument) => this.#notifyAll(name, argument))
+  readonly #nodes: readonly string[]
   #bound: Gateway['bound'] = {}
+  #hasStarted = false
   #closing = false
 
-  constructor(parts: GatewayParts) {
+  constructor(parts: GatewayParts, host: WorkerHost) {
     this.#parts = parts
+    this.#host = host
+    this.#nodes = Array.from({ length: parts.settings.workers }, (_, index) => nodeAt(index))
     this.directory = new LocalDirectory(parts.log)
     const { data_dir: dataDir } = parts.settings
     this.#recent = new RecentNames(this.directory, { before: namesBefore(dataDir) })
     this.#names = new OnlineNamesFile(dataDir, this.directory, parts.log)
-    parts.traffic.watchSessions(this.directory)
     parts.traffic.onSubscriptionChange(wanted => {
       this.#notifyAll('wantedTraffic', wanted)
     })
     watchProcess(this.#own)
     watchBackground(this.#own)
-    const notifyWorkers = (change: DirectoryChange): void => this.#notifyAll('directory', change)
-    this.directory.watch({
-      sessionAdded: session => notifyWorkers({ is: 'session_added', session }),
-      sessionRemoved: session => notifyWorkers({ is: 'session_removed', session }),
-      added: tunnel => notifyWorkers({ is: 'tunnel_added', tunnel }),
-      removed: (tunnel, lost) => notifyWorkers({ is: 'tunnel_removed', tunnel, lost }),
-    })
   }
 
   get bound(): Gateway['bound'] {
@@ -97,10 +96,18 @@ class Workers {
   }
 
   /** The first one determines ports that the system assigns; the others join it there. */
-  async start(count: number): Promise<void> {
-    this.#bound = await this.#spawn(nodeAt(0))
-    const others = Array.from({ length: count - 1 }, (_, index) => nodeAt(index + 1))
-    await Promise.all(others.map(node => this.#spawn(node)))
+  async start(): Promise<void> {
+    const left = await this.#host.attach({
+      message: (node, body) => this.#workers.get(node)?.pipe.receive(body),
+      exited: (node, code) => this.#exited(node, code),
+    })
+    const misfits = await this.#takeOver(left)
+    if (this.#workers.size === 0) this.#bound = await this.#spawn(nodeAt(0))
+    await Promise.all(this.#missing().map(node => this.#spawn(node)))
+    this.#hasStarted = true
+    // Those that have exited meanwhile.
+    for (const node of this.#missing()) this.#again(node)
+    this.#replaceInBackground(misfits)
   }
 
   async ask<Result>(sessionId: string, method: string, argument: unknown): Promise<Result> {
@@ -125,8 +132,7 @@ class Workers {
   }
 
   processes(): Promise<NodeStatus[]> {
-    const nodes = Array.from({ length: this.#parts.settings.workers }, (_, index) => nodeAt(index))
-    return Promise.all(nodes.map(node => nodeStatus(node, this.#workers.get(node)?.channel)))
+    return Promise.all(this.#nodes.map(node => nodeStatus(node, this.#workers.get(node)?.channel)))
   }
 
   /** All workers decide alike, so the first that responds is right. */
@@ -194,23 +200,106 @@ class Workers {
     await this.#names.close()
     this.#loop[Symbol.dispose]()
     await Promise.all([...this.#workers.values()].map(worker => this.#end(worker, deadlineMs)))
-    rmSync(this.#peerFolder, { recursive: true, force: true })
+    this.#host[Symbol.dispose]()
   }
 
-  async #end({ channel, child }: Worker, deadlineMs: number): Promise<void> {
-    const exited = new Promise(resolve => child.once('exit', resolve))
+  async #end({ node, channel, exited }: Worker, deadlineMs: number): Promise<void> {
     await channel.request('drain', deadlineMs).catch(() => undefined)
-    if (child.connected) child.disconnect()
-    const timer = setTimeout(() => child.kill('SIGKILL'), EXIT_MS)
-    if (child.exitCode === null && child.signalCode === null) await exited
-    clearTimeout(timer)
+    this.#host.end(node)
+    await exited.promise
+  }
+
+  #missing(): string[] {
+    return this.#nodes.filter(node => !this.#workers.has(node))
+  }
+
+  /**
+   * Continues with the workers of a first process that has ended, and makes its directory from theirs. They request
+   * nothing until all have responded, so that every address keeps its owner. Resolves to those to be replaced.
+   */
+  async #takeOver(left: readonly string[]): Promise<Worker[]> {
+    const workers = left.map(node => this.#connect(node))
+    const states = await Promise.all(
+      workers.map(worker => this.#required<WorkerState>(worker, 'state', null)),
+    )
+    const known = states.filter(state => state !== undefined)
+    this.#bound = known[0]?.bound ?? {}
+    await this.#restore(known.map(({ directory }) => directory))
+    this.#reportChanges()
+    const isFit = await Promise.all(
+      workers.map(async (worker, index) => {
+        const fits = await this.#required<boolean>(worker, 'takeOver', this.#startOf(worker.node))
+        await this.#watch(worker.node, states[index]?.kinds ?? [])
+        return fits !== false && this.#nodes.includes(worker.node)
+      }),
+    )
+    for (const { channel } of this.#workers.values()) channel.notify('takenOver', null)
+    if (left.length > 0) this.#parts.log.info({ nodes: left }, 'gateway processes taken over')
+    return workers.filter((_, index) => isFit[index] === false)
+  }
+
+  /** Asks a worker that is useless unless it responds; undefined: it has exited. */
+  async #required<Result>(
+    { node, channel, exited }: Worker,
+    method: string,
+    argument: unknown,
+  ): Promise<Result | undefined> {
+    const answer = await inTime(channel.request<Result>(method, argument), TAKE_OVER_MS)
+    if (answer !== undefined) return answer
+    this.#host.kill(node)
+    await exited.promise
+    return undefined
+  }
+
+  /** The later tunnel has an address that two have: the other one was just being closed. */
+  async #restore(records: readonly DirectoryRecords[]): Promise<void> {
+    for (const session of records.flatMap(({ sessions }) => sessions))
+      await this.directory.addSession(session)
+    const tunnels = records.flatMap(each => each.tunnels)
+    for (const tunnel of tunnels.toSorted((one, other) => (one.startedAt < other.startedAt ? 1 : -1)))
+      await this.directory.addTunnel(tunnel)
+  }
+
+  #reportChanges(): void {
+    const notify = (change: DirectoryChange): void => this.#notifyAll('directory', change)
+    this.#parts.traffic.watchSessions(this.directory, this.directory.sessions.values())
+    this.directory.watch({
+      sessionAdded: session => notify({ is: 'session_added', session }),
+      sessionRemoved: session => notify({ is: 'session_removed', session }),
+      added: tunnel => notify({ is: 'tunnel_added', tunnel }),
+      removed: (tunnel, lost) => notify({ is: 'tunnel_removed', tunnel, lost }),
+    })
+  }
+
+  /** One after the other, so that the others serve meanwhile. */
+  #replaceInBackground(workers: readonly Worker[]): void {
+    void inBackground({ task: 'workers', log: this.#parts.log }, async () => {
+      for (const worker of workers) await this.#replace(worker)
+    })
+  }
+
+  async #replace(worker: Worker): Promise<void> {
+    const { node, channel } = worker
+    if (this.#closing || this.#workers.get(node) !== worker) return
+    this.#parts.log.info({ node }, 'gateway process of another release or other settings is replaced')
+    worker.isReplaced = true
+    await channel.request('moveOut', MOVE_OUT_MS).catch(() => undefined)
+    await this.#end(worker, 0)
+    if (!this.#closing && this.#nodes.includes(node)) await this.#spawn(node)
   }
 
   async #spawn(node: string): Promise<Gateway['bound']> {
-    const { userSessions, uncaught, log, settings } = this.#parts
-    const options = { serialization: 'advanced', execArgv: ownNodeOptions() } as const
-    const child = fork(workerProgram(), [settings.log_level], options)
-    const channel = new Channel(child, {
+    this.#host.start(node, { path: workerProgram(), args: [this.#parts.settings.log_level] })
+    const { channel } = this.#connect(node)
+    const bound = await channel.request<Gateway['bound']>('start', this.#startOf(node))
+    for (const watch of this.#watches.all) channel.notify('watchRequests', watch)
+    return bound
+  }
+
+  #connect(node: string): Worker {
+    const { userSessions, uncaught, log } = this.#parts
+    const pipe = new RelayedPipe(body => this.#host.send(node, body))
+    const channel = new Channel(pipe, {
       log,
       methods: this.#methods(node),
       notices: {
@@ -219,12 +308,9 @@ class Workers {
         uncaught: () => uncaught(),
       },
     })
-    const worker: Worker = { node, child, channel }
+    const worker: Worker = { node, pipe, channel, exited: Promise.withResolvers(), isReplaced: false }
     this.#workers.set(node, worker)
-    child.once('exit', code => this.#exited(worker, code))
-    const bound = await channel.request<Gateway['bound']>('start', this.#startOf(node))
-    for (const watch of this.#watches.all) channel.notify('watchRequests', watch)
-    return bound
+    return worker
   }
 
   #methods(node: string) {
@@ -264,32 +350,30 @@ class Workers {
       recentNames: this.#recent.list(),
       bound: this.#bound,
     })
-    const { sessions, tunnels } = this.directory
     return {
       config: plainConfig(config),
       wantedTraffic: this.#parts.traffic.wanted,
-      peerFolder: this.#peerFolder,
-      directory: [
-        ...[...sessions.values()].map(session => ({ is: 'session_added', session }) as const),
-        ...[...tunnels.values()].map(tunnel => ({ is: 'tunnel_added', tunnel }) as const),
-      ],
+      peerFolder: this.#host.folder,
+      directory: recordsOf(this.directory),
     }
   }
 
   /** The state of a worker is lost with it; another one replaces it. */
-  #exited(worker: Worker, code: number | null): void {
+  #exited(node: string, code: number | null): void {
+    const worker = this.#workers.get(node)
+    if (worker === undefined) return
     worker.unwatch?.()
-    // Its requests may still be in the pipe; they must not be executed.
-    worker.channel.close()
-    if (this.#workers.get(worker.node) === worker) this.#workers.delete(worker.node)
-    this.directory.removeNode(worker.node)
-    if (this.#closing || this.#bound === undefined) return
-    this.#parts.log.error({ node: worker.node, code }, 'gateway process exited; restarting it')
-    setTimeout(() => this.#again(worker.node), RESTART_MS)
+    worker.pipe.close()
+    this.#workers.delete(node)
+    this.directory.removeNode(node)
+    worker.exited.resolve()
+    if (this.#closing || !this.#hasStarted || worker.isReplaced) return
+    this.#parts.log.error({ node, code }, 'gateway process exited; restarting it')
+    setTimeout(() => this.#again(node), RESTART_MS)
   }
 
   #again(node: string): void {
-    if (this.#closing) return
+    if (this.#closing || this.#workers.has(node)) return
     const { log } = this.#parts
     const failed = 'gateway process could not be started'
     void inBackground({ task: 'workers', log, failed, about: { node } }, async () => {
@@ -297,7 +381,7 @@ class Workers {
         await this.#spawn(node)
       } catch (error) {
         // Its exit triggers a retry.
-        this.#workers.get(node)?.child.kill('SIGKILL')
+        this.#host.kill(node)
         throw error
       }
     })
@@ -309,9 +393,11 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
   await using opened = new AsyncDisposableStack()
   const { settings, version, source } = parts
   let drainMs = 0
-  const workers = opened.adopt(new Workers(parts), it => it.drain(drainMs))
+  const workers = opened.adopt(new Workers(parts, parts.workerHost ?? new WorkerProcesses()), it =>
+    it.drain(drainMs),
+  )
   try {
-    await workers.start(settings.workers)
+    await workers.start()
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error))
   }

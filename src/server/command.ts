@@ -4,6 +4,7 @@ import { flagOf, fullDocOf, readWithSources, variableOf } from '#base/read-setti
 import { notifyServiceManager } from '#base/service-manager.ts'
 import { settings, type Setting } from '#base/settings.ts'
 import { findStarter, type Starter } from '#server/succession.ts'
+import { supervise } from '#server/supervise.ts'
 
 const all: [string, Setting<unknown>][] = Object.entries(settings)
 
@@ -49,6 +50,7 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
   const { publicDefaults } = await import('#base/public-defaults.ts')
   const readAgain = () => readWithSources(flags, process.env, publicDefaults)
   const { settings: settled, sources } = readAgain()
+  if (settled.workers > 1 && starter === undefined) supervise(settled.log_level)
   const [{ serve }, { live }, { welcome }, { hostHere }, { LastResort }, { createLog }, { inBackground }] =
     await Promise.all([
       import('#server/serve.ts'),
@@ -63,7 +65,8 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
   using lastResort = new LastResort(log)
   const running = await serve(settled, log, {
     uncaughts: lastResort,
-    succession: starter,
+    succession: starter?.succession,
+    workerHost: starter?.workerHost,
     sources,
     readAgain,
   })

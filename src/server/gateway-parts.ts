@@ -27,6 +27,7 @@ export async function openParts(
     | 'usage'
     | 'uncaught'
     | 'sharesPorts'
+    | 'workerHost'
     | 'log'
   >,
 ): Promise<GatewayParts & { readonly source: RecordSource }> {

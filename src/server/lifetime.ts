@@ -1,7 +1,7 @@
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
-import { canSharePorts } from '#base/listen-on.ts'
 import { notifyServiceManager } from '#base/service-manager.ts'
+import { Restarts, type ServerOrder, type Replaceable } from '#server/restarts.ts'
 import type { Running } from '#server/serve.ts'
 import { Successor, type End, type Starter } from '#server/succession.ts'
 
@@ -28,12 +28,13 @@ export async function live(options: LifetimeOptions): Promise<number> {
   // Waiting for a signal does not keep a process alive, and its listeners may all be off.
   const alive = setInterval(() => undefined, DAY_MS)
   // Only the first process is known outside, so only it gets the signal.
-  const restarts = starter ? undefined : new Restarts(running, log)
+  const own = starter ? undefined : new OwnServer(running)
+  const restarts = own && new Restarts({ first: own, start: () => Successor.start(), log })
   const end = await Promise.race([
     stopped,
     running.drainRequested.then((): End => 'stop'),
     ...(starter ? [starter.ended] : []),
-    ...(restarts ? [restarts.replaced] : []),
+    ...(own ? [own.replaced] : []),
   ])
   clearInterval(alive)
   onEnd()
@@ -45,86 +46,37 @@ export async function live(options: LifetimeOptions): Promise<number> {
   await Promise.all([running.close({ successor: isReplaced }), stopping])
   clearTimeout(late)
   if (!isReplaced || restarts === undefined) return 0
-  return restarts.accompany(stopped)
+  void stopped.then(() => restarts.send('stop'))
+  process.removeAllListeners('SIGHUP').on('SIGHUP', () => restarts.send('reload'))
+  own?.closed()
+  return restarts.ended()
 }
 
-/** The successors of the first server, from its process. */
-class Restarts {
-  /** Resolves when the first successor serves. */
+/** The server in this process, until its successor serves. */
+class OwnServer implements Replaceable {
+  readonly pid = process.pid
+  readonly exited: Promise<number>
+  /** Resolves when a successor serves. */
   readonly replaced: Promise<End>
   readonly #running: Running
-  readonly #log: Log
+  readonly #exited = Promise.withResolvers<number>()
   readonly #replaced = Promise.withResolvers<End>()
-  #current: Successor | undefined
-  /** A replacement is in progress: until the previous one has released everything, the next one has to wait. */
-  #isBusy = false
-  #isWanted = false
 
-  constructor(running: Running, log: Log) {
+  constructor(running: Running) {
     this.#running = running
-    this.#log = log
+    this.exited = this.#exited.promise
     this.replaced = this.#replaced.promise
-    process.on('SIGUSR2', () => this.#want())
   }
 
-  /** This process is exiting: it is no longer replaced. */
-  stop(): void {
-    this.#isBusy = true
+  send(order: ServerOrder): Promise<void> | void {
+    if (order === 'share') return this.#running.share()
+    if (order === 'unshare') return this.#running.unshare()
+    if (order === 'leave') this.#replaced.resolve('leave')
   }
 
-  /** Stays until the server exits, and resolves to its exit code. */
-  async accompany(stopped: Promise<End>): Promise<number> {
-    void stopped.then(() => this.#current?.send('stop'))
-    process.removeAllListeners('SIGHUP').on('SIGHUP', () => this.#current?.send('reload'))
-    this.#complete()
-    for (;;) {
-      const current = this.#current
-      const code = (await current?.exited) ?? 1
-      if (current === this.#current) return code
-    }
-  }
-
-  #want(): void {
-    this.#isWanted = true
-    if (this.#isBusy) return
-    if (canSharePorts) this.#restartInBackground()
-    else {
-      const { platform } = process
-      this.#log.warn({ platform }, 'a server cannot be replaced on this platform: restart it')
-    }
-  }
-
-  #restartInBackground(): void {
-    void inBackground({ task: 'restart', log: this.#log }, () => this.#restart())
-  }
-
-  /** The previous server has released everything. */
-  #complete(): void {
-    this.#current?.send('released')
-    this.#isBusy = false
-    if (this.#isWanted) this.#restartInBackground()
-  }
-
-  async #restart(): Promise<void> {
-    this.#isBusy = true
-    this.#isWanted = false
-    const before = this.#current
-    if (before) before.send('share')
-    else this.#running.share()
-    try {
-      this.#current = await Successor.start()
-    } catch (error) {
-      this.#log.error({ error }, 'the server was not replaced and goes on')
-      if (before) before.send('unshare')
-      else await this.#running.unshare()
-      this.#isBusy = false
-      return
-    }
-    this.#log.info({ process: this.#current.pid }, 'a new process serves')
-    if (before === undefined) return this.#replaced.resolve('leave')
-    before.send('leave')
-    await before.exited
-    this.#complete()
+  /** It has released everything. */
+  closed(): void {
+    this.#exited.resolve(0)
   }
 }
 

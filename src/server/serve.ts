@@ -12,6 +12,7 @@ import { StartError } from '#base/start-error.ts'
 import type { GatewayHandle, GatewayParts } from '#cluster/gateway-handle.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import { startInProcess } from '#cluster/in-process.ts'
+import type { WorkerHost } from '#cluster/worker-host.ts'
 import { startWorkers } from '#cluster/workers.ts'
 import { openAuthority } from '#domains/acme.ts'
 import type { Watching } from '#domains/domain-watch.ts'
@@ -108,13 +109,15 @@ export interface Beginning {
   readonly uncaughts?: Uncaughts
   /** Set if the process replaces a running one. */
   readonly succession?: Succession | undefined
+  /** Set if the process has a supervisor. */
+  readonly workerHost?: WorkerHost | undefined
 }
 
 /** Starts the platform. Worker processes write their own logs, to standard error. */
 export async function serve(
   given: Settings,
   log = createLog(given.log_level),
-  { uncaughts = NONE, succession, sources: givenSources = {}, readAgain }: Beginning = {},
+  { uncaughts = NONE, succession, workerHost, sources: givenSources = {}, readAgain }: Beginning = {},
 ): Promise<Running> {
   // A reload changes this copy.
   const settings = { ...given }
@@ -139,7 +142,7 @@ export async function serve(
   const usage = opened.use(
     new UsageRecorder({ ...common, endpoints: metrics.endpoints(settings.metrics_endpoints) }),
   )
-  const apiSocket = opened.use(newApiSocket(settings)).path
+  const apiSocket = opened.use(newApiSocket(settings, workerHost?.folder)).path
   const parts = await openParts(store, sealer, {
     settings,
     apiSocket,
@@ -149,6 +152,7 @@ export async function serve(
     usage,
     uncaught: () => uncaughts.note(),
     sharesPorts: sharing.isShared,
+    workerHost,
     log,
   })
   const { source, cluster } = parts
@@ -225,7 +229,11 @@ async function drainNode(cluster: Cluster, gateway: GatewayHandle, acceptMs: num
 }
 
 const startGateways = (parts: GatewayParts): Promise<GatewayHandle> =>
-  parts.settings.workers > 1 ? startWorkers(parts) : startInProcess(parts)
+  parts.settings.workers > 1 || isSupervised(parts) ? startWorkers(parts) : startInProcess(parts)
+
+/** Its supervisor may have workers of an earlier first process, whatever the settings are now. */
+const isSupervised = ({ workerHost, cluster }: GatewayParts): boolean =>
+  workerHost !== undefined && cluster === undefined
 
 interface ReadinessParts {
   readonly cluster: Cluster | undefined

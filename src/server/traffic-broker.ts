@@ -62,8 +62,8 @@ export class TrafficBroker {
   }
 
   /** Reports agents that connect and disconnect. The first connection of an agent stands for all. */
-  watchSessions(directory: Pick<Directory, 'watch'>): void {
-    const online = new Set<string>()
+  watchSessions(directory: Pick<Directory, 'watch'>, reported: Iterable<SessionRecord> = []): void {
+    const online = new Set([...reported].filter(isPrimary).map(({ id }) => id))
     directory.watch({
       sessionAdded: session => {
         // A replaced session has not ended.

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
 import { connect } from 'adit'
 import { disposable } from '../agent/support.ts'
+import { workersOf } from '../support/processes.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
@@ -60,23 +61,6 @@ function agentConnections({ bound }: TestServer): number[] {
 async function untilBothHaveTheAgent(server: TestServer): Promise<void> {
   await until(() => agentConnections(server).join() === '1,1')
 }
-
-/** Empty when it has ended meanwhile. */
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-/** The gateway processes that a process has started. */
-const workersOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    .trim()
-    .split(' ')
-    .map(Number)
-    .filter(child => commandOf(child).includes('worker-program'))
 
 suite('several gateway processes', () => {
   test('show the public ports in the addresses of edges, as one process does', async () => {

@@ -118,6 +118,10 @@ export class AgentRegistry implements AgentDialer {
       if (earlier !== undefined) this.#replace(earlier, agent)
       this.#enter(agent)
       await this.#directoryQueue.run(record.id, () => this.#options.directory.addSession(record))
+    } catch (error) {
+      // It is not signed in, whether or not it is listed.
+      this.#run(() => this.remove(record.id, connection))
+      throw error
     } finally {
       listed?.()
     }

@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { suite, test } from 'node:test'
 import { long, tell, wait } from './figures.ts'
 import { stopUnderLoad, stopWhileTalking } from './stop-under-load.ts'
 import { HOST, World } from './world.ts'
+import { listenersOn, workersOf } from '../../support/processes.ts'
 import { until } from '../../support/until.ts'
 
 const WORKERS = { ADIT_WORKERS: '2' }
 const BACK_MS = 60_000
-
-const workersOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
-
-/** How many processes accept connections on a port. */
-function listenersOn(port: number): number {
-  const address = `:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A `
-  return readFileSync('/proc/net/tcp', 'utf8').split(address).length - 1
-}
 
 /** Over a connection of its own, so that the system chooses the worker; 0 when there was no answer. */
 function visit(world: World): Promise<number> {

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { World } from '../edges/world.ts'
 import { spawnServer, type Process } from '../../support/server.ts'
+import { firstProcessOf, workersOf } from '../../support/processes.ts'
 import { until } from '../../support/until.ts'
 import { Folder } from '../../support/folder.ts'
 
@@ -28,9 +29,6 @@ async function stop(process: Process): Promise<void> {
   const { exitCode, signalCode } = process.child
   if (exitCode === null && signalCode === null) await process.end('SIGKILL')
 }
-
-const workersOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 
 /** The value of the counter over all processes. */
 async function uncaughtIn(url: string): Promise<number> {
@@ -57,7 +55,7 @@ suite('an error that no handler has taken', () => {
       assert.deepEqual((await api.get('/readyz')).body, { status: 'ready' })
 
       const pid = server.child.pid ?? 0
-      const victims = workers === 1 ? [pid] : [pid, ...workersOf(pid)]
+      const victims = workers === 1 ? [pid] : [firstProcessOf(pid) ?? 0, ...workersOf(pid)]
       assert.equal(victims.length, workers === 1 ? 1 : 3)
       for (const victim of victims) process.kill(victim, 'SIGURG')
 
