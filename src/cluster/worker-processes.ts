@@ -1,5 +1,4 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,7 +63,7 @@ export class WorkerProcesses implements WorkerHost {
   /** Without a first process: all finish their requests, and exit. */
   async drain(deadlineMs: number): Promise<void> {
     const ended = [...this.#children.values()].map(async child => {
-      const exited = once(child, 'exit')
+      const exited = new Promise(resolve => child.once('exit', resolve))
       post(child, { is: 'drain', deadlineMs })
       killLater(child, deadlineMs + EXIT_MS)
       await exited

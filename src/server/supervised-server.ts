@@ -169,7 +169,6 @@ export class SupervisedServer implements Replaceable {
     void inBackground({ task: 'workers', log: this.#options.log }, async () => {
       await this.#workers.drain(drainMs)
       this.#workers[Symbol.dispose]()
-      this.#exited.resolve(code)
-    })
+    }).then(() => this.#exited.resolve(code))
   }
 }

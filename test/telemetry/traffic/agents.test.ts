@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { PublishEvents } from '#server/reorder-buffer.ts'
 import { TrafficBroker } from '#server/traffic-broker.ts'
+import type { SessionRecord } from '#registry/directory.ts'
 import { usualFields } from '#contract/events/traffic-fields.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 import { type Gateway, type GatewayOptions, startGateway, TestAgent } from '../../gateway/agents/support.ts'
@@ -18,7 +19,7 @@ class Watch {
   readonly hub: TrafficBroker
   #came = Promise.withResolvers<void>()
 
-  constructor({ directory }: Gateway, apiUrl?: string) {
+  constructor({ directory }: Gateway, apiUrl?: string, reported: readonly SessionRecord[] = []) {
     const tell: PublishEvents = told => {
       for (const { type, body } of told) this.events.push({ type, object: JSON.parse(body).object })
       this.#came.resolve()
@@ -26,7 +27,7 @@ class Watch {
     }
     this.hub = new TrafficBroker({ publish: tell, accountId: 'ac_1', apiUrl })
     this.hub.subscribe(wish(START, STOP))
-    this.hub.watchSessions(directory)
+    this.hub.watchSessions(directory, reported)
   }
 
   async next(type: string): Promise<Told> {
@@ -77,6 +78,20 @@ suite('what is reported about agents', () => {
     const { stopped_at: stoppedAt, ...stop } = await world.watch.next(STOP)
     assert.ok(Date.parse(stoppedAt) >= Date.parse(startedAt))
     assert.deepEqual({ ...stop, stopped_at: null }, start)
+  })
+
+  test('is only the end of an agent that an earlier process has reported', async () => {
+    await using world = await watched()
+    const agent = await TestAgent.signIn(world.gateway, world.token)
+    const { session } = await world.watch.next(START)
+    const { sessions } = world.gateway.directory
+    const later = new Watch(world.gateway, undefined, [...sessions.values()])
+    agent.session.close()
+    assert.equal((await later.next(STOP)).session.id, session.id)
+    assert.deepEqual(
+      later.events.map(({ type }) => type),
+      [STOP],
+    )
   })
 
   test('has addresses of the API where its own is set, and the name that the agent has asked for', async () => {
