@@ -6,12 +6,14 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { residentBytes, Running } from './support/processes.ts'
+import { privateBytes, residentBytes, Running } from './support/processes.ts'
 import type { Row } from './support/row.ts'
 
 const root = join(import.meta.dirname, '..')
 const SETTLE_MS = 10_000
 const STARTS = 7
+
+type Named = Pick<Row, 'name' | 'ours' | 'peer'>
 
 interface Way {
   readonly name: string
@@ -84,7 +86,7 @@ export async function* footprint(): AsyncGenerator<Row> {
 }
 
 async function* measured(way: Way, port: number, dataDir: string): AsyncGenerator<Row> {
-  const about = (name: string) => ({ name: `${way.name}: ${name}`, ours: '', peer: '' })
+  const about = (name: string): Named => ({ name: `${way.name}: ${name}`, ours: '', peer: '' })
   yield {
     ...about('adit --version'),
     figure: await secondsUntil(/^\d/, () => started([...way.agent, '--version'])),
@@ -104,8 +106,13 @@ async function* measured(way: Way, port: number, dataDir: string): AsyncGenerato
   await using idle = agent()
   await printed(idle, /url=http/)
   await setTimeout(SETTLE_MS)
-  const megabytes = (pid: number): number => residentBytes(pid) / 1e6
-  yield { ...about('idle agent'), figure: megabytes(idle.pid), unit: 'MB', target: { atMost: 70 } }
-  if (way.name !== 'npm package')
-    yield { ...about('idle server'), figure: megabytes(server.pid), unit: 'MB', target: { atMost: 120 } }
+  yield* idleMemory(about('idle agent'), idle.pid, 70)
+  if (way.name !== 'npm package') yield* idleMemory(about('idle server'), server.pid, 120)
+}
+
+/** In megabytes. The pages of the program are counted, although all processes of a program share them. */
+function* idleMemory(about: Named, pid: number, atMost: number): Generator<Row> {
+  const unit = 'MB'
+  yield { ...about, figure: residentBytes(pid) / 1e6, unit, target: { atMost } }
+  yield { ...about, name: `${about.name}, not shared`, figure: privateBytes(pid) / 1e6, unit }
 }

@@ -107,6 +107,12 @@ export function cpuSeconds(pids: readonly number[]): number {
 export const residentOfAll = (pids: readonly number[]): number =>
   pids.flatMap(family).reduce((sum, pid) => sum + residentBytes(pid), 0)
 
+/** The memory that only this process uses, in bytes: without the pages of its program that others have too. */
+export function privateBytes(pid: number): number {
+  const parts = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+:\s+(\d+) kB/gm)
+  return [...parts].reduce((sum, [, kibibytes]) => sum + Number(kibibytes) * 1024, 0)
+}
+
 /** The memory of one process, in bytes. */
 export function residentBytes(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
