@@ -44,6 +44,11 @@ suite('the endpoint page', () => {
     await page.getByRole('link', { name: 'Protect with sign-in' }).click()
     await page.getByLabel('Allowed e-mail addresses').fill('example.com, bob@example.net')
     await page.getByText('Your own application at the provider').click()
+    const { port } = world.server.bound.https ?? {}
+    await page
+      .getByLabel('Redirect URL')
+      .getByText(`https://idp.adit.localhost:${port}/oauth2/callback`)
+      .waitFor()
     await page.getByLabel('Client id').fill('own')
     await page.getByLabel('Client secret').fill(secretText('own application'))
     assert.deepEqual(await dashboard.findings(), [])
@@ -146,9 +151,17 @@ suite('event deliveries', () => {
 })
 
 suite('the server', () => {
-  test('shows its status and usage', async () => {
+  test('shows its status and usage, on the overview as well', async () => {
+    await until(async () => {
+      await world.ask(HOST)
+      return (await world.server.api.get('/usage?by=endpoint&window=1h')).body.series.length > 0
+    })
     await using dashboard = await Dashboard.open(browser, world.server.api, { colorScheme: 'dark' })
     const { page } = dashboard
+    await page.getByText(/version 0\.\d+\.\d+, up \d+ (s|min)/).waitFor()
+    const busiest = page.getByRole('region', { name: 'Busiest endpoints', exact: true })
+    await busiest.getByRole('img', { name: 'Requests per minute of' }).first().waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
     await dashboard.visit('/status', 'Status')
     await page.getByRole('region', { name: 'Table of Listeners' }).getByText('https').first().waitFor()
     assert.deepEqual(await dashboard.findings(), [])

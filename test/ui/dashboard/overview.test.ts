@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { signIn } from '../../agent/support.ts'
+import { addressOf, signIn } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
 import { Dashboard, closePages, launch } from './support.ts'
@@ -28,9 +28,9 @@ suite('the overview', () => {
     await page.getByLabel('May open').fill('*.alice.example.com')
     await page.getByRole('button', { name: 'Create its token' }).click()
     const commands = await page.getByLabel('Commands').innerText()
-    const authtoken = /^adit config add-authtoken (\S+)\nadit http 3000 --server 127\.0\.0\.1:4443$/.exec(
-      commands,
-    )?.[1]
+    const [, authtoken, address] =
+      /^adit config add-authtoken (\S+)\nadit http 3000 --server (\S+)$/.exec(commands) ?? []
+    assert.equal(address, addressOf(server))
     assert.ok(authtoken, commands)
     await page.getByText('Waiting for your agent').waitFor()
     const { credentials } = (await server.api.get('/credentials')).body

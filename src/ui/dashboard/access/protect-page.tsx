@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { oauthProviders } from '#contract/modules/oauth.ts'
 import { titleOf } from '#contract/names.ts'
+import { api } from '#ui/dashboard/api.ts'
 import { protect, protectable, type Protectable, type SignInDraft } from '#ui/dashboard/access/protect.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href, place } from '#ui/dashboard/router.ts'
@@ -133,6 +134,7 @@ function SignInFields(props: {
       </label>
       <details>
         <summary>Your own application at the provider</summary>
+        <RedirectUrl />
         <label>
           Client id, empty for the application of the server
           <input
@@ -151,6 +153,21 @@ function SignInFields(props: {
           />
         </label>
       </details>
+    </>
+  )
+}
+
+/** What has to be registered at the provider, for all endpoints of the server. */
+function RedirectUrl(): JSX.Element | null {
+  const { value } = useLoaded('redirect URL', async () => {
+    const { listeners } = await api.status()
+    return listeners.find(({ name }) => name === 'https')?.public_address
+  })
+  if (value === undefined) return null
+  return (
+    <>
+      <p>Register this redirect URL there:</p>
+      <Snippet label="Redirect URL" text={`${value.replace('://', '://idp.')}/oauth2/callback`} />
     </>
   )
 }

@@ -6,7 +6,6 @@ import { href } from '#ui/dashboard/router.ts'
 import { ErrorBox, PageHead, Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
 
 const LIVE_MS = 2000
-const AGENT_PORT = 4443
 
 /** The page that connects a new agent. */
 export const ConnectPage = (): JSX.Element => (
@@ -75,18 +74,31 @@ export function ConnectAgent(): JSX.Element {
   )
 }
 
+/** Where agents connect to. Names below localhost are known to browsers, but not to every agent. */
+async function agentAddress(): Promise<string | undefined> {
+  const { listeners, domain } = await api.status()
+  const address = listeners.find(({ name }) => name === 'agent')?.public_address
+  return domain.endsWith('localhost') ? address?.replace(domain, location.hostname) : address
+}
+
 function Commands({ made }: { made: NewCredential }): JSX.Element {
-  const server = `${location.hostname}:${AGENT_PORT}`
+  const loaded = useLoaded('agent address', agentAddress)
   return (
     <>
       <p>Run this on the machine of the service, here with port 3000. The token is shown only once.</p>
-      <Snippet
-        label="Commands"
-        text={[`adit config add-authtoken ${made.token}`, `adit http 3000 --server ${server}`].join('\n')}
-      />
+      <Shown of={loaded}>
+        {server => (
+          <Snippet
+            label="Commands"
+            text={[
+              `adit config add-authtoken ${made.token}`,
+              `adit http 3000 --server ${server ?? 'SERVER:PORT'}`,
+            ].join('\n')}
+          />
+        )}
+      </Shown>
       <p class="hint">
-        {AGENT_PORT} is the default port for agents: use another one if the server's setting agent_addr says
-        so. How to get the program is in the <a href="/docs">documentation</a>.
+        How to get the program is in the <a href="/docs">documentation</a>.
       </p>
       <Waiting credential={made.id} />
     </>

@@ -6,7 +6,9 @@ import { api } from '#ui/dashboard/api.ts'
 import { follow } from '#ui/dashboard/live.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { Attention, RecentChanges } from '#ui/dashboard/overview/attention.tsx'
+import { BusiestEndpoints } from '#ui/dashboard/overview/busiest.tsx'
 import { RequestCounter, type Figures } from '#ui/dashboard/overview/figures.ts'
+import { ServerState } from '#ui/dashboard/overview/server-state.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { FigureList } from '#ui/dashboard/shell/figure-list.tsx'
 import { lazy } from '#ui/dashboard/shell/lazy.tsx'
@@ -50,8 +52,10 @@ export const OverviewPage = (): JSX.Element => (
       </a>
     </PageHead>
     <Counts />
+    <ServerState />
     <Attention />
     <LiveTrafficCard />
+    <BusiestEndpoints />
     <RecentChanges />
   </>
 )

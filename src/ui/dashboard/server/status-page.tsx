@@ -5,15 +5,11 @@ import { api } from '#ui/dashboard/api.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { Fields } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { levels } from '#ui/dashboard/overview/server-state.tsx'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
 import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
 
 const LIVE_MS = 5000
-const levels = {
-  ok: { mark: 'on', text: 'Healthy' },
-  attention: { mark: '', text: 'Needs attention' },
-  failing: { mark: 'off', text: 'Failing' },
-} as const
 
 /** The state of the server. */
 export function StatusPage(): JSX.Element {

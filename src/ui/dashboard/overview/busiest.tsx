@@ -1,0 +1,74 @@
+import type { JSX } from 'preact'
+import { api } from '#ui/dashboard/api.ts'
+import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { Sparkline } from '#ui/dashboard/overview/sparkline.tsx'
+import { href } from '#ui/dashboard/router.ts'
+import { linesOf, type ReportSeries, type UsageReport } from '#ui/dashboard/server/usage-series.ts'
+import { Shown } from '#ui/dashboard/shell/parts.tsx'
+import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
+import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
+
+const LIVE_MS = 30_000
+const COUNT = 5
+const MINUTES = 60
+
+/** The endpoints with most requests in the last hour. */
+export function BusiestEndpoints(): JSX.Element {
+  const loaded = useLoaded(
+    'busiest endpoints',
+    () => api.usage({ by: 'endpoint', window: '1h', limit: String(COUNT) }),
+    { everyMs: LIVE_MS },
+  )
+  return (
+    <section class="card" aria-label="Busiest endpoints">
+      <div class="page-head">
+        <h2>Busiest endpoints, last hour</h2>
+        <a href={href(['usage'], { window: '1h' })}>Usage</a>
+      </div>
+      <Shown of={loaded}>
+        {usage =>
+          usage.series.length === 0 ? (
+            <p class="hint">There were no requests.</p>
+          ) : (
+            <EndpointTable usage={usage} />
+          )
+        }
+      </Shown>
+    </section>
+  )
+}
+
+const EndpointTable = ({ usage }: { usage: UsageReport }): JSX.Element => (
+  <div class="table-box" tabIndex={0} role="region" aria-label="Table of the busiest endpoints">
+    <table>
+      <TableHead columns={['Endpoint', 'Requests', 'Per minute', 'Errors', 'p50', 'p99']} />
+      <tbody>
+        {usage.series.map((series, at) => (
+          <EndpointRow key={at} usage={usage} series={series} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+)
+
+const time = (ms: number | null): string => (ms === null ? '–' : milliseconds(ms))
+
+function EndpointRow({ usage, series }: { usage: UsageReport; series: ReportSeries }): JSX.Element {
+  const { name, id, requests, errors, p50_ms: p50, p99_ms: p99 } = series
+  const to = id === null ? undefined : hrefOfId(id)
+  return (
+    <tr>
+      <th scope="row" dir="auto">
+        {to === undefined ? name : <a href={to}>{name}</a>}
+      </th>
+      <td>
+        <Sparkline label={`Requests per minute of ${name}`} values={linesOf(usage, [series]).requests} />
+      </td>
+      <td>{(requests / MINUTES).toFixed(1)}</td>
+      <td>{requests === 0 ? '–' : `${((errors / requests) * 100).toFixed(1)} %`}</td>
+      <td>{time(p50)}</td>
+      <td>{time(p99)}</td>
+    </tr>
+  )
+}
