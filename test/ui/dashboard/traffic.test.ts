@@ -94,6 +94,7 @@ suite('the traffic page', () => {
     const explanation = page.getByRole('region', { name: 'Explanation' })
     await explanation.getByText('The module IP restriction responded with 403').waitFor()
     await explanation.getByRole('link', { name: 'Edit the route' }).waitFor()
+    await explanation.getByText(/^The route was last changed .+ by /).waitFor()
     assert.deepEqual(await dashboard.findings(), [])
     assert.deepEqual(dashboard.errors, [])
   })

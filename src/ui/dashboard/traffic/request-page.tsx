@@ -1,5 +1,4 @@
 import type { JSX } from 'preact'
-import { titleOf } from '#contract/names.ts'
 import { api, operationOf } from '#ui/dashboard/api.ts'
 import { CaptureCard } from '#ui/dashboard/capture/capture-card.tsx'
 import { byteSize } from '#ui/format.ts'
@@ -7,9 +6,12 @@ import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
 import { IdLink } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
+import { isAdmin } from '#ui/dashboard/session.ts'
 import { PageHead, Shown, Time } from '#ui/dashboard/shell/parts.tsx'
-import { milliseconds, shortTime, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import { LastChange } from '#ui/dashboard/traffic/last-change.tsx'
+import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 import { adviceFor, stepsOf, summaryOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
+import { Timing } from '#ui/dashboard/traffic/timing.tsx'
 
 /** The catalogue's text of an error code. It is loaded here only, since few pages need it. */
 async function errorText(code: string): Promise<string | undefined> {
@@ -91,6 +93,7 @@ function Explanation({ request, error }: { request: EndedRequest; error: string 
         <>
           <h2>What to do</h2>
           <p>{todo}</p>
+          {isAdmin.value && request.route_id !== null && <LastChange route={request.route_id} />}
           <p class="actions">
             {request.route_id !== null && request.edge_id !== null && (
               <a href={href(['https_edge_routes', request.route_id, 'edit'], { parent: request.edge_id })}>
@@ -102,52 +105,6 @@ function Explanation({ request, error }: { request: EndedRequest; error: string 
             )}
           </p>
         </>
-      )}
-    </section>
-  )
-}
-
-interface TimePart {
-  readonly name: string
-  readonly ms: number | null
-  /** Whether it is within the part before it. */
-  readonly isInner?: boolean
-}
-
-/** The handshake is of the connection, and no part of the total. */
-function timeParts(request: EndedRequest): TimePart[] {
-  const { tls_ms: tls, dial_ms: dial } = request
-  return [
-    ...(tls === null ? [] : [{ name: 'TLS handshake', ms: tls }]),
-    { name: 'Modules', ms: request.modules_ms },
-    ...request.modules.flatMap(({ name, microseconds }) =>
-      microseconds === null ? [] : [{ name: titleOf(name), ms: microseconds / 1000, isInner: true }],
-    ),
-    { name: 'Backend', ms: request.backend_ms },
-    ...(dial === null ? [] : [{ name: 'Connecting', ms: dial, isInner: true }]),
-    { name: 'Body', ms: request.content_ms },
-  ]
-}
-
-function Timing({ request }: { request: EndedRequest }): JSX.Element {
-  const total = totalMs(request)
-  const longest = Math.max(total, request.tls_ms ?? 0)
-  return (
-    <section class="card" aria-label="Time">
-      <h2>Time: {milliseconds(total)}</h2>
-      {timeParts(request).map(({ name, ms, isInner = false }, at) => (
-        <div key={at} class={isInner ? 'timing inner' : 'timing'}>
-          <span>{name}</span>
-          <span class="bar-box">
-            <span class="bar-part" style={{ width: `${longest === 0 ? 0 : ((ms ?? 0) / longest) * 100}%` }} />
-          </span>
-          <span>{ms === null ? '–' : shortTime(ms * 1000)}</span>
-        </div>
-      ))}
-      {request.tls_ms !== null && (
-        <p class="hint">
-          The TLS handshake is that of the connection, which other requests may share. It is not in the sum.
-        </p>
       )}
     </section>
   )
