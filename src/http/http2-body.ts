@@ -81,12 +81,12 @@ export class Http2Body implements Body {
     if (this.#ended) this.#end()
     if (this.#finished) return
     if (this.#stream.destroyed) {
-      this.#fail(new Error('The stream was reset.'))
+      this.#fail('The stream was reset.')
       return
     }
     const stream = this.#stream
     stream.on('data', (bytes: Buffer) => guarded(stream, () => this.#data(bytes)))
-    stream.on('close', () => guarded(stream, () => this.#fail(new Error('The stream was reset.'))))
+    stream.on('close', () => guarded(stream, () => this.#fail('The stream was reset.')))
     this.#watch()
   }
 
@@ -128,7 +128,7 @@ export class Http2Body implements Body {
     this.#received += bytes.length
     this.#frames++
     if (this.framing.kind === 'length' && this.#received > this.framing.length) {
-      this.#fail(new Error('More content came than Content-Length said.'))
+      this.#fail('More content came than Content-Length said.')
       return
     }
     if (this.#chunked) sendChunk(sink, bytes)
@@ -147,13 +147,13 @@ export class Http2Body implements Body {
     const cut = this.#options.from === 'client' && this.#stream.aborted
     if (cut || this.#stream.rstCode !== 0) return
     if (this.framing.kind === 'length' && this.#received !== this.framing.length) {
-      this.#fail(new Error('Less content came than Content-Length said.'))
+      this.#fail('Less content came than Content-Length said.')
       return
     }
     const trailers = this.#trailers
     if (trailers === undefined) {
       this.#options.broken?.('a trailer is not valid')
-      this.#fail(new Error('The trailers are not valid.'))
+      this.#fail('The trailers are not valid.')
       return
     }
     this.#leave()
@@ -162,11 +162,12 @@ export class Http2Body implements Body {
     sink.end(this.#chunked ? '' : trailers)
   }
 
-  #fail(error: Error): void {
+  /** Every stream closes in the end, so an error is made only for a body that still needs it. */
+  #fail(reason: string): void {
     const sink = this.#sink
     if (this.#finished || sink === undefined) return
     this.#leave()
-    sink.fail(error)
+    sink.fail(new Error(reason))
   }
 
   #leave(): void {

@@ -52,7 +52,7 @@ export class RequestBody implements Body {
     this.#sink = sink
     this.#isChunked = raw && this.framing.kind === 'chunked'
     this.#since = this.#options.now()
-    if (this.#stream.isOver) this.fail(new Error('The stream was reset.'))
+    if (this.#stream.isOver) this.fail('The stream was reset.')
     else this.#stream.resume()
   }
 
@@ -102,7 +102,7 @@ export class RequestBody implements Body {
     const trailers = trailerLines(pairs, 'client')
     if (trailers === undefined) {
       this.#options.broken('a trailer is not valid')
-      this.fail(new Error('The trailers are not valid.'))
+      this.fail('The trailers are not valid.')
       return
     }
     this.#leave()
@@ -110,11 +110,12 @@ export class RequestBody implements Body {
     sink.end(this.#isChunked ? '' : trailers)
   }
 
-  fail(error: Error): void {
+  /** Every stream closes in the end, so an error is made only for a body that still needs it. */
+  fail(reason: string): void {
     const sink = this.#sink
     if (this.#isFinished || sink === undefined) return
     this.#leave()
-    sink.fail(error)
+    sink.fail(new Error(reason))
   }
 
   #leave(): void {

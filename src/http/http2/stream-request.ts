@@ -82,7 +82,7 @@ export class StreamRequest extends Http2Exchange implements StreamReader {
 
   closed(): void {
     this.over(this.#stream.isLocallyEnded)
-    this.#body?.fail(new Error('The stream was reset.'))
+    this.#body?.fail('The stream was reset.')
     this.clientAbort.abort()
     this.#sender?.cancel()
     this.#splice?.abort()
