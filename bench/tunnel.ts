@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { interleave, type Figures } from './support/interleave.ts'
 import { memory } from './support/memory.ts'
 import { aditTunnel, type AditTunnel } from './support/peers/adit.ts'
+import { bore } from './support/peers/bore.ts'
+import { chisel } from './support/peers/chisel.ts'
 import type { Contender, Upstream } from './support/peers/contender.ts'
 import { frp } from './support/peers/frp.ts'
 import { localtunnel } from './support/peers/localtunnel.ts'
 import { nginxProxy, nginxTwice, upstream } from './support/peers/nginx.ts'
+import { rathole } from './support/peers/rathole.ts'
 import { sshReverse } from './support/peers/ssh.ts'
 import { stunnelPair } from './support/peers/stunnel.ts'
 import { ask, program } from './support/programs.ts'
@@ -27,6 +30,9 @@ const peers: Readonly<Record<string, Start>> = {
   'ssh -R': sshReverse,
   localtunnel,
   frp,
+  chisel,
+  rathole,
+  bore,
   'stunnel pair': stunnelPair,
 }
 
@@ -101,6 +107,10 @@ function* rowsOf(work: Work, results: Readonly<Record<string, Figures>>): Genera
       const isWanted = shown.only === undefined || shown.only.includes(peer)
       if (results[peer] && isWanted) yield compared(work, shown, of('adit'), peer, of(peer))
     }
+  }
+  for (const { key, label, unit, target } of work.absolute ?? []) {
+    const figure = results['adit']?.[key] ?? Number.NaN
+    yield { name: `${work.name}, ${label}`, ours: '', peer: '', figure, unit, target }
   }
 }
 

@@ -22,6 +22,12 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
+const started: ChildProcess[] = []
+// Also if their starter failed before it could hand them on.
+process.once('exit', () => {
+  for (const child of started) child.kill()
+})
+
 /** An external program, until it is disposed of. */
 export class Running implements AsyncDisposable {
   readonly child: ChildProcess
@@ -34,8 +40,7 @@ export class Running implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.pid = this.child.pid ?? -1
-    // Also if its starter failed before it could hand it on.
-    process.once('exit', () => this.child.kill())
+    started.push(this.child)
     const keep = (text: string) => (this.#output = (this.#output + text).slice(-16_384))
     this.child.stdout?.setEncoding('utf8').on('data', keep)
     this.child.stderr?.setEncoding('utf8').on('data', keep)

@@ -5,7 +5,7 @@ export interface Row {
   readonly peer: string
   readonly figure: number
   /** The unit of the figure: none for a ratio. */
-  readonly unit?: 's' | 'ms' | 'MB' | 'kB'
+  readonly unit?: 's' | 'ms' | 'us' | 'MB' | 'kB'
   /** Absent for a figure that is only for information. */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number }
 }

@@ -14,9 +14,14 @@ export const packages = {
   openssl: 'openssl',
 } as const
 
-export type Tool = keyof typeof packages | 'go' | 'npm'
+export type Tool = keyof typeof packages | 'cargo' | 'go' | 'npm'
 
-const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/go/bin']
+const folders = [
+  ...(process.env['PATH'] ?? '').split(delimiter),
+  '/usr/sbin',
+  '/usr/local/go/bin',
+  join(homedir(), '.cargo', 'bin'),
+]
 
 /** Where a program is; undefined when it is not installed. */
 export function toolPath(tool: Tool): string | undefined {
@@ -62,6 +67,7 @@ const asked: Readonly<Partial<Record<Tool, string>>> = {
   stunnel: '-version',
   ssh: '-V',
   go: 'version',
+  cargo: '--version',
 }
 
 /** The versions of the peers, in one line. */

@@ -1,31 +1,19 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { outputOf, Running } from '../processes.ts'
-import { cacheFolder, needTool } from '../tools.ts'
+import { Running } from '../processes.ts'
+import { goPrograms } from './builds.ts'
 import type { Contender, Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 
-const VERSION = 'v0.65.0'
 const HOST = 'bench.localhost'
-
-/** The folder with both programs, built from source on first use. */
-async function built(): Promise<string> {
-  const folder = cacheFolder(`frp-${VERSION}`)
-  const go = needTool('go')
-  // A module that requires one version: the other way needs a version list that mirrors may not have.
-  const module = `module bench\n\ngo 1.24\n\nrequire github.com/fatedier/frp ${VERSION}\n`
-  if (!existsSync(join(folder, 'go.mod'))) writeFileSync(join(folder, 'go.mod'), module)
-  for (const name of ['frps', 'frpc']) {
-    if (existsSync(join(folder, name))) continue
-    const env = { GOFLAGS: '-mod=mod -buildvcs=false' }
-    await outputOf(go, ['build', '-o', name, `github.com/fatedier/frp/cmd/${name}`], { cwd: folder, env })
-  }
-  return folder
-}
 
 /** frp with its defaults: yamux over TLS. */
 export async function frp(folder: string, upstream: Upstream): Promise<Contender> {
-  const programs = await built()
+  const programs = await goPrograms('frp', {
+    module: 'github.com/fatedier/frp',
+    version: 'v0.65.0',
+    programs: { frps: '/cmd/frps', frpc: '/cmd/frpc' },
+  })
   const own = join(folder, 'frp')
   mkdirSync(own, { recursive: true })
   const [link, http, tcp] = [await freePort(), await freePort(), await freePort()]
