@@ -26,6 +26,18 @@ export class FairShare {
     return this.total - this.#used
   }
 
+  /** Keys that hold some. */
+  get keys(): number {
+    return this.#held.size
+  }
+
+  /** What the key with most of it holds. */
+  most(): number {
+    let most = 0
+    for (const held of this.#held.values()) if (held > most) most = held
+    return most
+  }
+
   held(key: string): number {
     return this.#held.get(key) ?? 0
   }

@@ -26,34 +26,29 @@ export class Holdings<Key> {
 
   add(key: Key): void {
     const count = this.of(key)
-    if (count > 0) this.#leave(key, count)
     this.#counts.set(key, count + 1)
-    this.#enter(key, count + 1)
+    this.#move(key, count, count + 1)
     this.#most = Math.max(this.#most, count + 1)
   }
 
   remove(key: Key): void {
     const count = this.of(key)
     if (count === 0) return
-    this.#leave(key, count)
     if (count === 1) this.#counts.delete(key)
-    else {
-      this.#counts.set(key, count - 1)
-      this.#enter(key, count - 1)
-    }
+    else this.#counts.set(key, count - 1)
+    this.#move(key, count, count - 1)
     // The largest holder has one less now, so at most one step is needed.
     if (!this.#byCount.has(this.#most)) this.#most--
   }
 
-  #enter(key: Key, count: number): void {
-    const alike = this.#byCount.get(count)
-    if (alike === undefined) this.#byCount.set(count, new Set([key]))
-    else alike.add(key)
-  }
-
-  #leave(key: Key, count: number): void {
-    const alike = this.#byCount.get(count)
-    alike?.delete(key)
-    if (alike?.size === 0) this.#byCount.delete(count)
+  #move(key: Key, from: number, to: number): void {
+    const before = this.#byCount.get(from)
+    const after = this.#byCount.get(to)
+    const alone = before?.size === 1 ? before : undefined
+    if (alone) this.#byCount.delete(from)
+    else before?.delete(key)
+    if (after) after.add(key)
+    // A set of one moves along: the largest holder mostly is alone.
+    else if (to > 0) this.#byCount.set(to, alone ?? new Set([key]))
   }
 }

@@ -1,5 +1,4 @@
 import { FairShare } from '#base/fair-share.ts'
-import { Holdings } from '#base/holdings.ts'
 
 /** The holder of a slot: a connection that can be evicted. */
 export interface Occupant {
@@ -41,7 +40,6 @@ const SILENT_MS = 10_000
 export class StreamSlots {
   readonly #max: number
   readonly #share: FairShare
-  readonly #clients = new Holdings<string>()
   readonly #all = new Set<HeldSlot>()
 
   constructor(max: number) {
@@ -55,7 +53,7 @@ export class StreamSlots {
 
   /** How many a client has. */
   heldBy(client: string): number {
-    return this.#clients.of(client)
+    return this.#share.held(client)
   }
 
   /** A slot for a client, or for none; undefined: it has to wait. */
@@ -66,8 +64,7 @@ export class StreamSlots {
       this.#victimFor(client, isAllowed)?.evict()
       return undefined
     }
-    this.#share.take(keys)
-    if (client !== undefined) this.#clients.add(client)
+    this.#share.charge(keys)
     const slot: HeldSlot = { client, state: 'used', occupant: undefined }
     this.#all.add(slot)
     return slot
@@ -81,7 +78,6 @@ export class StreamSlots {
     if (!this.#share.take(keysOf(client))) return false
     held.state = 'used'
     held.client = client
-    if (client !== undefined) this.#clients.add(client)
     return true
   }
 
@@ -104,9 +100,7 @@ export class StreamSlots {
 
   #release(held: HeldSlot, state: HeldSlot['state']): void {
     if (held.state !== 'used') return
-    const { client } = held
-    this.#share.release(keysOf(client))
-    if (client !== undefined) this.#clients.remove(client)
+    this.#share.release(keysOf(held.client))
     held.state = state
     held.client = undefined
   }
@@ -114,12 +108,11 @@ export class StreamSlots {
   /** An idle one for a client below its share, else a stalled one. */
   #victimFor(client: string | undefined, isAllowed: boolean): Occupant | undefined {
     if (isAllowed) return this.#oldest(({ state }) => state === 'idle')
-    const held = client === undefined ? 0 : this.#clients.of(client)
+    const held = client === undefined ? 0 : this.heldBy(client)
     // More than an equal part, and than twice what the waiting one would have.
-    const much = Math.max(this.#max / (this.#clients.keys + 1), 2 * held + 1)
-    if (this.#clients.most <= much) return undefined
-    const isLarge = (slot: HeldSlot): boolean =>
-      slot.client !== undefined && this.#clients.of(slot.client) > much
+    const much = Math.max(this.#max / (this.#share.keys + 1), 2 * held + 1)
+    if (this.#share.most() <= much) return undefined
+    const isLarge = (slot: HeldSlot): boolean => slot.client !== undefined && this.heldBy(slot.client) > much
     const now = performance.now()
     const unread = this.#oldest(slot => slot.occupant?.isUnread === true && isLarge(slot))
     if (unread !== undefined && now - unread.movedAt >= UNREAD_MS) return unread
