@@ -1,7 +1,7 @@
 import { sendRedirect } from '#api/answer.ts'
 import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
 import { bundleDashboard } from '#api/dashboard/bundle.ts'
-import { Compressed, encodingFor } from '#api/dashboard/compressed.ts'
+import { CompressedText, encodingFor } from '#api/dashboard/compressed-text.ts'
 import { sessionToken } from '#api/dashboard/cookie.ts'
 import type { HttpCall, HttpServer, RouteHandler } from '#api/http-server.ts'
 import { baseUrl, isViaGateway } from '#api/via-gateway.ts'
@@ -10,7 +10,7 @@ import { dashboardCalls } from '#contract/dashboard.ts'
 
 interface WebFile {
   readonly type: string
-  readonly content: Compressed
+  readonly content: CompressedText
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -65,7 +65,7 @@ async function send({ request, response }: HttpCall, name: string, file: WebFile
 
 function webFile(name: string, text: string): [string, WebFile] {
   const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
-  return [name, { type, content: new Compressed(text) }]
+  return [name, { type, content: new CompressedText(text) }]
 }
 
 let bundled: Promise<ReadonlyMap<string, WebFile>> | undefined

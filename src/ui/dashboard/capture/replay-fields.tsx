@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { TargetSelect, type ReplayTarget } from '#ui/dashboard/capture/target-select.tsx'
 
 /** What is going to be sent. */
-export interface Draft {
+export interface ReplayDraft {
   readonly via: 'edge' | 'agent'
   readonly target: ReplayTarget
   readonly method: string
@@ -15,8 +15,8 @@ export interface Draft {
 }
 
 interface FieldsProps {
-  readonly draft: Draft
-  readonly change: (draft: Draft) => void
+  readonly draft: ReplayDraft
+  readonly change: (draft: ReplayDraft) => void
   readonly isText: boolean
   readonly isWebhook: boolean
 }
@@ -26,7 +26,7 @@ export function ReplayFields(props: FieldsProps): JSX.Element {
   const { draft, change } = props
   const box = useRef<HTMLFieldSetElement>(null)
   useEffect(() => box.current?.querySelector('input')?.focus(), [])
-  const set = (part: Partial<Draft>): void => change({ ...draft, ...part })
+  const set = (part: Partial<ReplayDraft>): void => change({ ...draft, ...part })
   const ways = [
     { via: 'edge', label: 'Through the gateway, with all modules' },
     { via: 'agent', label: 'Straight to the backend or agent, without modules' },

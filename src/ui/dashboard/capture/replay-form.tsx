@@ -5,13 +5,13 @@ import { api } from '#ui/dashboard/api.ts'
 import { asDetail, type ShownCapture } from '#ui/dashboard/capture/detail.ts'
 import { headerEdits, headerText } from '#ui/dashboard/capture/header-edits.ts'
 import { MessageView } from '#ui/dashboard/capture/message-view.tsx'
-import { ReplayFields, type Draft } from '#ui/dashboard/capture/replay-fields.tsx'
+import { ReplayFields, type ReplayDraft } from '#ui/dashboard/capture/replay-fields.tsx'
 import { ResponseDiff } from '#ui/dashboard/capture/response-diff.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
 import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 
-const draftOf = ({ request }: ShownCapture): Draft => ({
+const draftOf = ({ request }: ShownCapture): ReplayDraft => ({
   via: 'edge',
   target: {},
   method: request.method,
@@ -22,7 +22,7 @@ const draftOf = ({ request }: ShownCapture): Draft => ({
 })
 
 /** The body of the API call: only what differs from the captured request. */
-function editsOf(before: Draft, after: Draft) {
+function editsOf(before: ReplayDraft, after: ReplayDraft) {
   const headers = headerEdits(before.headers, after.headers)
   return {
     via: after.via,
