@@ -3,6 +3,9 @@ import { SourceMap, type SourceMapPayload } from 'node:module'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** Node reads the stack of every failed write, and to parse a map for a client that went away would stop all others. */
+const LOST_PEER = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT'])
+
 /**
  * Shows the places of the sources in stack traces of a bundle. The option of Node parses all maps when it loads the
  * files, which takes 13 MB; here a map is parsed when an error of its file is printed.
@@ -13,8 +16,10 @@ export function mapStackTraces(): void {
     if (!maps.has(file)) maps.set(file, readMap(file))
     return maps.get(file)
   }
-  Error.prepareStackTrace = (error, sites) =>
-    [String(error), ...sites.map(site => `    at ${placeOf(site, mapOf)}`)].join('\n')
+  Error.prepareStackTrace = (error: NodeJS.ErrnoException, sites) => {
+    const place = LOST_PEER.has(error.code ?? '') ? String : (site: Site) => placeOf(site, mapOf)
+    return [String(error), ...sites.map(site => `    at ${place(site)}`)].join('\n')
+  }
 }
 
 /** Also prints itself as in a stack trace, which its type does not say. */

@@ -50,27 +50,40 @@ suite('bin/adit of a checkout', () => {
     }
   })
 
-  test('names the sources in stack traces of both bundles', async () => {
+  /** The stack trace of a failure inside the program: output that cannot be written. */
+  async function stackOf(flag: string, thrown = `new Error('no output')`): Promise<string> {
     const folder = newFolder()
     try {
-      // A failure inside the program: output that cannot be written.
       const script = join(folder, 'fail.mjs')
       writeFileSync(
         script,
-        `process.stdout.write = () => { throw new Error('no output') }
+        `process.stdout.write = () => { throw ${thrown} }
          process.on('uncaughtException', error => { console.error(error.stack); process.exit(3) })`,
       )
       const env = { ...process.env, NODE_OPTIONS: `--import ${pathToFileURL(script).href}` }
-      await assert.rejects(run(join(bin, 'adit'), ['--version'], { env }), {
-        code: 3,
-        stderr: /Error: no output\n(.*\n)* +at .*runAgentLine \(src\/bin\/agent-line\.ts:\d+:\d+\)/,
-      })
-      await assert.rejects(run(join(bin, 'adit'), ['--help'], { env }), {
-        code: 3,
-        stderr: /Error: no output\n(.*\n)* +at .*runLine \(src\/bin\/program\.ts:\d+:\d+\)/,
-      })
+      const failure = await run(join(bin, 'adit'), [flag], { env }).catch(
+        (rejected: { code: number; stderr: string }) => rejected,
+      )
+      assert.equal('code' in failure && failure.code, 3)
+      return failure.stderr
     } finally {
       rmSync(folder, { recursive: true })
     }
+  }
+
+  test('names the sources in stack traces of both bundles', async () => {
+    assert.match(
+      await stackOf('--version'),
+      /Error: no output\n(.*\n)* +at .*runAgentLine \(src\/bin\/agent-line\.ts:\d+:\d+\)/,
+    )
+    assert.match(
+      await stackOf('--help'),
+      /Error: no output\n(.*\n)* +at .*runLine \(src\/bin\/program\.ts:\d+:\d+\)/,
+    )
+  })
+
+  test('does not read source maps for a lost connection', async () => {
+    const stack = await stackOf('--help', `Object.assign(new Error('no output'), { code: 'ECONNRESET' })`)
+    assert.match(stack, /Error: no output\n(.*\n)* +at .*runLine \(.*\.mjs:\d+:\d+\)/)
   })
 })
