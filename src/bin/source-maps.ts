@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 /** Node reads the stack of every failed write, and to parse a map for a client that went away would stop all others. */
 const LOST_PEER = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT'])
 
+/** A parsed map takes up to 70 MB, and to parse it 0.1 s. */
+const KEPT_MS = 600_000
+
 /**
  * Shows the places of the sources in stack traces of a bundle. The option of Node parses all maps when it loads the
  * files, which takes 13 MB; here a map is parsed when an error of its file is printed.
@@ -13,7 +16,10 @@ const LOST_PEER = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT'])
 export function mapStackTraces(): void {
   const maps = new Map<string, SourceMap | undefined>()
   const mapOf = (file: string): SourceMap | undefined => {
-    if (!maps.has(file)) maps.set(file, readMap(file))
+    if (!maps.has(file)) {
+      maps.set(file, readMap(file))
+      setTimeout(() => maps.delete(file), KEPT_MS).unref()
+    }
     return maps.get(file)
   }
   Error.prepareStackTrace = (error: NodeJS.ErrnoException, sites) => {
