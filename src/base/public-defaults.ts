@@ -26,7 +26,7 @@ export function publicDefaults(
     agent_addr: `${any}:4443`,
     ssh_addr: `${any}:2222`,
     tcp_host: only6 ? '::' : any,
-    // A node of a cluster has one gateway process.
+    // A node of a cluster has workers only on request: each of them has links with those of other nodes.
     ...(!isGiven('peer_addr') && { workers: 'auto' }),
     ...(name !== undefined && !isArranged && { dns_addr: `${isIPv6(name) ? `[${name}]` : name}:53` }),
   }

@@ -297,7 +297,7 @@ export const settings = {
     read: address,
   }),
   workers: setting({
-    doc: 'Gateway processes on this machine; auto: one for each processor that the server may use, by its affinity and the CPU quota of its control group. Auto is the default on a public machine. A node of a cluster has one.',
+    doc: 'Gateway processes on this machine; auto: one for each processor that the server may use, by its affinity and the CPU quota of its control group. Auto is the default on a public machine. A node of a cluster has at most 16.',
     example: 'N|auto',
     fallback: '1',
     read: processes,

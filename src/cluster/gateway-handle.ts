@@ -72,3 +72,9 @@ export interface GatewayParts {
   readonly cluster: Cluster | undefined
   readonly log: Log
 }
+
+/** A supervisor may have workers of an earlier first process, whatever the settings are now. */
+export const hasWorkers = ({
+  settings,
+  workerHost,
+}: Pick<GatewayParts, 'settings' | 'workerHost'>): boolean => settings.workers > 1 || workerHost !== undefined

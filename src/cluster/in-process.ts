@@ -5,6 +5,7 @@ import { gatewayConfig } from '#cluster/gateway-config.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import { clusterRequests, peerMethods } from '#cluster/nodes/cluster-requests.ts'
 import type { GatewayHandle, GatewayParts } from '#cluster/gateway-handle.ts'
+import { ownSessions } from '#cluster/own-sessions.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { processReport } from '#cluster/process-status.ts'
@@ -42,19 +43,6 @@ const ownHistory = ({
   watch: (filters, watcher) => requests.watch(filters, watcher),
   capture: async id => captures.find(id),
   replay: order => replays.run(order),
-})
-
-/** Every node reports its own agents. */
-const ownSessions = (directory: Directory, node: string): Pick<Directory, 'watch'> => ({
-  watch: listener =>
-    directory.watch({
-      sessionAdded: session => {
-        if (session.node === node) listener.sessionAdded?.(session)
-      },
-      sessionRemoved: (session, error) => {
-        if (session.node === node) listener.sessionRemoved?.(session, error)
-      },
-    }),
 })
 
 /** The other nodes may use this one now. */

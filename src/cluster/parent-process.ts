@@ -3,16 +3,20 @@ import type { Log } from '#base/log.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import type { FirstProcess } from '#cluster/first-process.ts'
 import type { FirstProcessLink } from '#cluster/first-process-link.ts'
-import type { WorkerStart } from '#cluster/protocol.ts'
+import { FollowedCluster, type WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
+import { openedConfig, type WorkerStart } from '#cluster/protocol.ts'
 import { SharedDirectory } from '#cluster/shared-directory.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts'
 import { SocketFiles } from '#gateway/cluster-links/peer-transport.ts'
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
-import type { AgentDialer } from '#registry/agent-dialer.ts'
+import { TlsTransport } from '#gateway/cluster-links/tls-transport.ts'
+import { LocalAuthority } from '#pki/local-authority.ts'
+import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { PublishUsage } from '#telemetry/usage/usage-counter.ts'
 import type { PublishTraffic } from '#telemetry/traffic-events.ts'
+import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
 /** The first process for a worker, over the link between them. */
@@ -30,6 +34,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
   #follower: Follower | undefined
   #kinds: readonly string[] = []
   #peers: PeerLinks | undefined
+  readonly #forwards = { connected: 0, failed: 0 }
 
   constructor(link: FirstProcessLink, start: WorkerStart, log: Log) {
     this.#link = link
@@ -38,6 +43,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     this.log = log
     this.directory = new SharedDirectory(link, log)
     this.directory.replace(start.directory)
+    this.otherNodes = start.cluster && new FollowedCluster(start.cluster)
     this.source = { watch: (kinds, follower) => this.#watch(kinds, follower) }
     // What was counted is kept for the next first process.
     this.publishTraffic = batch => link.request('traffic', batch, Infinity)
@@ -55,7 +61,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     return this.#kinds
   }
 
-  readonly otherNodes = undefined
+  readonly otherNodes: FollowedCluster | undefined
 
   /** All workers open the same ports. */
   readonly sharesPorts = (): boolean => true
@@ -70,25 +76,36 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     const { peerFolder, config } = this.#start
     const { node } = config.info
     const files = new SocketFiles(node, other => join(peerFolder, `${other}.sock`))
+    const others = await this.#transportToNodes(node)
+    const isElsewhere = (other: string): boolean => this.otherNodes?.isHere(other) === false
+    const checked = this.#checked(local)
     const peers = new PeerLinks({
       node,
       tunnels,
-      local,
+      local: { dial: checked },
       log: this.log,
-      transports: [files],
-      transportTo: () => files,
+      transports: others === undefined ? [files] : [files, others],
+      transportTo: other => (others !== undefined && isElsewhere(other) ? others : files),
     })
     this.#peers = peers
     // Before any agent is accepted: clients of other processes may need it at once.
     await peers.listen()
-    const dial: AgentDialer['dial'] = (tunnel, header, first) =>
-      tunnel.node === node ? local.dial(tunnel, header, first) : peers.dial(tunnel, header, first)
+    const dial: AgentDialer['dial'] = (tunnel, header, first) => {
+      if (tunnel.node === node) return checked(tunnel, header, first)
+      const dialed = peers.dial(tunnel, header, first)
+      return isElsewhere(tunnel.node) ? this.#countForward(dialed) : dialed
+    }
     const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
     return {
       dial: dialAnyConnection(node, tunnels, dial),
       probe: id => (isOwn(id) ? local.probe(id) : this.#link.request('probe', id)),
       command: (sessionId, command) => this.#link.request('command', { sessionId, command }),
     }
+  }
+
+  /** For the metrics of the node. */
+  get counts(): Omit<WorkerCounts, 'clients'> {
+    return { links: this.#peers?.size ?? 0, forwards: this.#forwards }
   }
 
   snapshot(rows: readonly SourceRow[]): void {
@@ -106,6 +123,43 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#peers?.close()
+  }
+
+  /** To the processes of other nodes, which reach this one at the same port as its first process. */
+  async #transportToNodes(node: string): Promise<TlsTransport | undefined> {
+    const cluster = this.otherNodes
+    if (cluster === undefined) return undefined
+    return TlsTransport.create({
+      node,
+      address: cluster.address,
+      authority: await LocalAuthority.open(openedConfig(this.#start.config).root),
+      addressOf: other => cluster.addressOf(other),
+      sharesPorts: this.sharesPorts,
+      log: this.log,
+    })
+  }
+
+  /** After a suspension another node may own an address, so the lease is checked before the agent is used. */
+  #checked(local: AgentRegistry): AgentDialer['dial'] {
+    return async (tunnel, header, first) => {
+      if (this.otherNodes?.isCurrent === false) {
+        await this.#link.request('refreshLease', null)
+        if (this.directory.tunnels.get(tunnel.id)?.node !== tunnel.node)
+          throw new DialError('offline', `The tunnel ${tunnel.id} is at another node.`)
+      }
+      return local.dial(tunnel, header, first)
+    }
+  }
+
+  async #countForward(dialed: Promise<ByteStream>): Promise<ByteStream> {
+    try {
+      const stream = await dialed
+      this.#forwards.connected++
+      return stream
+    } catch (error) {
+      this.#forwards.failed++
+      throw error
+    }
   }
 
   /** The first snapshot comes before the response. */

@@ -1,6 +1,7 @@
 import { Secret } from '#base/secrets.ts'
 import type { GatewaySettings } from '#base/settings.ts'
 import type { GatewayConfig } from '#cluster/gateway-config.ts'
+import type { ClusterView } from '#cluster/nodes/followed-cluster.ts'
 import type { DirectoryRecords } from '#cluster/shared-directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
@@ -11,6 +12,8 @@ export interface WorkerStart {
   readonly wantedTraffic: WantedTraffic
   /** The folder with the sockets over which workers reach each other. */
   readonly peerFolder: string
+  /** Set if the server is a node of a cluster. */
+  readonly cluster: ClusterView | undefined
   /** The current online state. */
   readonly directory: DirectoryRecords
 }

@@ -8,6 +8,7 @@ import { Channel, type ChannelOptions } from '#cluster/channel.ts'
 import { composeGateway } from '#cluster/compose-gateway.ts'
 import { boundInfo } from '#cluster/gateway-config.ts'
 import { FirstProcessLink } from '#cluster/first-process-link.ts'
+import type { ClusterView, WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
 import { ParentProcess } from '#cluster/parent-process.ts'
 import { openedConfig, openedSettings, type WorkerStart, type WorkerState } from '#cluster/protocol.ts'
 import { processReport } from '#cluster/process-status.ts'
@@ -18,7 +19,7 @@ import { recordsOf } from '#cluster/shared-directory.ts'
 import type { HostMessage, WorkerMessage } from '#cluster/worker-host.ts'
 import type { DirectoryChange } from '#cluster/directory-copy.ts'
 import type { Gateway } from '#gateway/gateway.ts'
-import type { AgentCommand } from '#registry/directory.ts'
+import type { AgentCommand, TunnelRecord } from '#registry/directory.ts'
 import type { ReplayOrder, RequestPage } from '#registry/live.ts'
 import type { SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
@@ -103,6 +104,8 @@ class Worker {
       },
       notices: {
         takenOver: () => this.#openLink(),
+        cluster: (view: ClusterView) => this.#clusterRead(view),
+        revoke: (tunnel: TunnelRecord) => this.#gateway?.registry.revoke(tunnel),
         directory: (change: DirectoryChange) => this.#parent?.directory.apply(change),
         snapshot: (rows: readonly SourceRow[]) => this.#parent?.snapshot(rows),
         changes: (batch: readonly SourceChange[]) => this.#parent?.changes(batch),
@@ -137,7 +140,8 @@ class Worker {
   }
 
   /** False: this worker has to be replaced, because it is of another release or needs a restart for new settings. */
-  #takeOver({ config, directory, wantedTraffic }: WorkerStart): boolean {
+  #takeOver({ config, directory, wantedTraffic, cluster }: WorkerStart): boolean {
+    if (cluster) this.#known.otherNodes?.update(cluster)
     const { bound, info, registry } = this.#running
     const { directory: copy } = this.#known
     const own = recordsOf(copy, info.node).tunnels
@@ -148,6 +152,13 @@ class Worker {
     const { changed, restart } = changedSettings(boundInfo(info, bound), next)
     this.#running.reload(picked(changed, next))
     return restart.length === 0 && next.version === info.version
+  }
+
+  #clusterRead(view: ClusterView): void {
+    this.#parent?.otherNodes?.update(view)
+    if (!this.#parent || !this.#gateway) return
+    const counts: WorkerCounts = { clients: this.#gateway.clientConnections(), ...this.#parent.counts }
+    this.#link.notify('counts', counts)
   }
 
   /** The first process repeats its watches once a worker has started, so those before are ignored. */

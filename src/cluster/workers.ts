@@ -15,6 +15,13 @@ import {
   type RequestPage,
   type RequestWatcher,
 } from '#registry/live.ts'
+import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
+import { CountsOfWorkers } from '#cluster/nodes/counts-of-workers.ts'
+import type { LocalAgents } from '#cluster/nodes/cluster.ts'
+import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
+import { clusterRequests, peerMethods } from '#cluster/nodes/cluster-requests.ts'
+import type { WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
+import { ownSessions } from '#cluster/own-sessions.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
@@ -46,7 +53,9 @@ const MOVE_OUT_MS = 5000
 /** A worker that does not respond by then hangs. It serves until then, so waiting loses little. */
 const TAKE_OVER_MS = 10_000
 
-const nodeAt = (index: number): string => `w${index + 1}`
+/** Of a cluster, the name of a worker begins with that of its node. */
+const nodeAt = (index: number, { cluster }: Pick<GatewayParts, 'cluster'>): string =>
+  cluster === undefined ? `w${index + 1}` : `${cluster.node}.w${index + 1}`
 
 type ResourceBody = Record<string, unknown>
 
@@ -61,7 +70,7 @@ interface Worker {
 
 /** Gateways in separate processes, on the same ports; this process makes the common decisions. */
 class Workers {
-  readonly directory: LocalDirectory
+  readonly directory: LocalDirectory | ClusterDirectory
   readonly #recent: RecentNames
   readonly #names: OnlineNamesFile
   readonly #parts: GatewayParts
@@ -72,6 +81,7 @@ class Workers {
   readonly #loop = watchLoop(this.#own)
   readonly #watches = new RequestWatches((name, argument) => this.#notifyAll(name, argument))
   readonly #nodes: readonly string[]
+  readonly #counts = new CountsOfWorkers()
   #bound: Gateway['bound'] = {}
   #hasStarted = false
   #closing = false
@@ -79,8 +89,8 @@ class Workers {
   constructor(parts: GatewayParts, host: WorkerHost) {
     this.#parts = parts
     this.#host = host
-    this.#nodes = Array.from({ length: parts.settings.workers }, (_, index) => nodeAt(index))
-    this.directory = new LocalDirectory(parts.log)
+    this.#nodes = Array.from({ length: parts.settings.workers }, (_, index) => nodeAt(index, parts))
+    this.directory = parts.cluster?.directory ?? new LocalDirectory(parts.log)
     const { data_dir: dataDir } = parts.settings
     this.#recent = new RecentNames(this.directory, { before: namesBefore(dataDir) })
     this.#names = new OnlineNamesFile(dataDir, this.directory, parts.log)
@@ -89,6 +99,26 @@ class Workers {
     })
     watchProcess(this.#own)
     watchBackground(this.#own)
+  }
+
+  /** The agents of the workers. */
+  readonly local: LocalAgents = {
+    dial: async ({ id }) => {
+      throw new DialError('offline', `The tunnel ${id} is not connected to the first process.`)
+    },
+    probe: id => this.#ask<boolean>(id, 'probe', id),
+    command: async (sessionId, command) => {
+      const session = anyConnection(this.directory.sessions, sessionId) ?? fail('not_found')
+      return this.#ask(session.id, 'command', { sessionId: session.id, command })
+    },
+    revoke: tunnel => this.#workers.get(tunnel.node)?.channel.notify('revoke', tunnel),
+  }
+  /** Reaches those of other nodes too. */
+  dialer: Pick<AgentDialer, 'probe' | 'command'> = this.local
+
+  /** Null outside of a cluster, where it is not counted. */
+  get clientConnections(): number | null {
+    return this.#parts.cluster ? this.#counts.total.clients : null
   }
 
   get bound(): Gateway['bound'] {
@@ -101,24 +131,14 @@ class Workers {
       message: (node, body) => this.#workers.get(node)?.pipe.receive(body),
       exited: (node, code) => this.#exited(node, code),
     })
+    await this.#joinCluster(left.length > 0)
     const misfits = await this.#takeOver(left)
-    if (this.#workers.size === 0) this.#bound = await this.#spawn(nodeAt(0))
+    if (this.#workers.size === 0) this.#bound = await this.#spawn(nodeAt(0, this.#parts))
     await Promise.all(this.#missing().map(node => this.#spawn(node)))
     this.#hasStarted = true
     // Those that have exited meanwhile.
     for (const node of this.#missing()) this.#again(node)
     this.#replaceInBackground(misfits)
-  }
-
-  async ask<Result>(sessionId: string, method: string, argument: unknown): Promise<Result> {
-    const node = this.directory.sessions.get(sessionId)?.node
-    const worker = node === undefined ? undefined : this.#workers.get(node)
-    return worker ? worker.channel.request(method, argument) : fail('not_found')
-  }
-
-  async command(sessionId: string, command: AgentCommand): Promise<void> {
-    const session = anyConnection(this.directory.sessions, sessionId) ?? fail('not_found')
-    return this.ask(session.id, 'command', { sessionId: session.id, command })
   }
 
   async metrics(): Promise<string> {
@@ -174,6 +194,12 @@ class Workers {
     return this.#watches.add(filters, watcher)
   }
 
+  async #ask<Result>(sessionId: string, method: string, argument: unknown): Promise<Result> {
+    const node = this.directory.sessions.get(sessionId)?.node
+    const worker = node === undefined ? undefined : this.#workers.get(node)
+    return worker ? worker.channel.request(method, argument) : fail('not_found')
+  }
+
   #notifyAll(name: string, argument: unknown): void {
     for (const { channel } of this.#workers.values()) channel.notify(name, argument)
   }
@@ -207,6 +233,15 @@ class Workers {
     await channel.request('drain', deadlineMs).catch(() => undefined)
     this.#host.end(node)
     await exited.promise
+  }
+
+  /** The other nodes reach this process and the workers at one port. */
+  async #joinCluster(isPortOpen: boolean): Promise<void> {
+    const { cluster, sharesPorts } = this.#parts
+    if (cluster === undefined) return
+    this.dialer = await cluster.connectPeers(this.local, () => isPortOpen || sharesPorts())
+    cluster.countWorkers(() => this.#counts.total)
+    cluster.membership.watch(() => this.#notifyAll('cluster', cluster.view))
   }
 
   #missing(): string[] {
@@ -253,16 +288,20 @@ class Workers {
 
   /** The later tunnel has an address that two have: the other one was just being closed. */
   async #restore(records: readonly DirectoryRecords[]): Promise<void> {
-    for (const session of records.flatMap(({ sessions }) => sessions))
-      await this.directory.addSession(session)
-    const tunnels = records.flatMap(each => each.tunnels)
-    for (const tunnel of tunnels.toSorted((one, other) => (one.startedAt < other.startedAt ? 1 : -1)))
-      await this.directory.addTunnel(tunnel)
+    const sessions = records.flatMap(each => each.sessions)
+    const tunnels = records
+      .flatMap(each => each.tunnels)
+      .toSorted((one, other) => (one.startedAt < other.startedAt ? 1 : -1))
+    if (this.directory instanceof ClusterDirectory) return this.directory.adopt({ sessions, tunnels })
+    for (const session of sessions) await this.directory.addSession(session)
+    for (const tunnel of tunnels) await this.directory.addTunnel(tunnel)
   }
 
   #reportChanges(): void {
     const notify = (change: DirectoryChange): void => this.#notifyAll('directory', change)
-    this.#parts.traffic.watchSessions(this.directory, this.directory.sessions.values())
+    const { cluster, traffic } = this.#parts
+    const sessions = cluster ? ownSessions(this.directory, cluster.node) : this.directory
+    traffic.watchSessions(sessions, this.directory.sessions.values())
     this.directory.watch({
       sessionAdded: session => notify({ is: 'session_added', session }),
       sessionRemoved: session => notify({ is: 'session_removed', session }),
@@ -306,6 +345,7 @@ class Workers {
         sessionActive: (session: { id: string; expiresAt: number }) =>
           userSessions.active(session.id, session.expiresAt),
         uncaught: () => uncaught(),
+        counts: (counts: WorkerCounts) => this.#counts.set(node, counts),
       },
     })
     const worker: Worker = { node, pipe, channel, exited: Promise.withResolvers(), isReplaced: false }
@@ -329,10 +369,18 @@ class Workers {
         directory.removeSession(session.id, session.node, session.end),
       addTunnel: (record: TunnelRecord) => directory.addTunnel(record),
       removeTunnel: (id: string) => directory.removeTunnel(id),
-      probe: (sessionId: string) => this.ask<boolean>(sessionId, 'probe', sessionId),
+      probe: (sessionId: string) => this.dialer.probe(sessionId),
       command: (order: { sessionId: string; command: AgentCommand }) =>
-        this.command(order.sessionId, order.command),
+        this.dialer.command(order.sessionId, order.command),
+      refreshLease: () => this.#refreshLease(),
     }
+  }
+
+  /** The workers have the result before the response. */
+  async #refreshLease(): Promise<void> {
+    const { cluster } = this.#parts
+    await cluster?.membership.refresh()
+    await cluster?.directory.settled()
   }
 
   async #watch(node: string, kinds: readonly string[]): Promise<void> {
@@ -354,6 +402,7 @@ class Workers {
       config: plainConfig(config),
       wantedTraffic: this.#parts.traffic.wanted,
       peerFolder: this.#host.folder,
+      cluster: this.#parts.cluster?.view,
       directory: recordsOf(this.directory),
     }
   }
@@ -365,6 +414,7 @@ class Workers {
     worker.unwatch?.()
     worker.pipe.close()
     this.#workers.delete(node)
+    this.#counts.end(node)
     this.directory.removeNode(node)
     worker.exited.resolve()
     if (this.#closing || !this.#hasStarted || worker.isReplaced) return
@@ -391,7 +441,7 @@ class Workers {
 /** Runs the gateway in several processes. */
 export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> {
   await using opened = new AsyncDisposableStack()
-  const { settings, version, source } = parts
+  const { settings, version, source, cluster } = parts
   let drainMs = 0
   const workers = opened.adopt(new Workers(parts, parts.workerHost ?? new WorkerProcesses()), it =>
     it.drain(drainMs),
@@ -405,16 +455,20 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
   opened.defer(await records.follow(source))
   const { directory, bound } = workers
   const info = {
-    ...infoOf(settings, 'main', version),
+    ...infoOf(settings, cluster?.node ?? 'main', version),
     httpPort: bound.http && (settings.public_http_port ?? bound.http.port),
     httpsPort: bound.https && (settings.public_https_port ?? bound.https.port),
   }
-  const requests: RequestHistory = {
+  const own: RequestHistory = {
     find: id => workers.findRequest(id),
     list: page => workers.listRequests(page),
     watch: (filters, watcher) => workers.watchRequests(filters, watcher),
     capture: id => workers.findCapture(id),
     replay: order => workers.replay(order),
+  }
+  if (cluster) {
+    cluster.serve(peerMethods(own, workers.local))
+    await cluster.announce(bound.agent, () => workers.clientConnections ?? 0)
   }
   const running = opened.move()
   return {
@@ -422,13 +476,13 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
       info,
       directory,
       records,
-      dialer: workers,
-      requests,
+      dialer: workers.dialer,
+      requests: cluster ? clusterRequests(own, cluster) : own,
       explain: workers.explain,
     }),
     bound,
     records,
-    clientConnections: () => null,
+    clientConnections: () => workers.clientConnections,
     processes: () => workers.processes(),
     metrics: () => workers.metrics(),
     reload: changes => workers.reload(changes),

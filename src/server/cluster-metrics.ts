@@ -1,5 +1,6 @@
 import type { Registry } from '#base/metrics.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
+import { machineOf } from '#cluster/nodes/online-change.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
 
 type OnlineRecords = ReadonlyMap<string, { readonly node: string }>
@@ -32,7 +33,7 @@ export function declareClusterMetrics(
     nodes.with(state).from(() => count(membership.nodes, each => each.state === state))
   const own = (name: string, help: string, value: () => number): void =>
     registry.gauges(name, help, ['node']).with(node).from(value)
-  const here = (records: OnlineRecords): number => count(records, each => each.node === node)
+  const here = (records: OnlineRecords): number => count(records, each => machineOf(each.node) === node)
   own('adit_node_agents', 'Connections of agents to this node; an agent has several.', () =>
     here(directory.sessions),
   )

@@ -8,6 +8,7 @@ import type { GatewayHandle } from '#cluster/gateway-handle.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import type { NodeAddresses } from '#domains/dns.ts'
 import type { ShownZone } from '#domains/shown-zones.ts'
+import { machineOf } from '#cluster/nodes/online-change.ts'
 import type { ClusterNode } from '#cluster/nodes/membership.ts'
 
 export interface NodesOptions {
@@ -77,7 +78,10 @@ const shown = ({
 function clusterNodes({ membership, directory }: Cluster): ShownNode[] {
   const count = (records: ReadonlyMap<string, { readonly node: string }>): Map<string, number> => {
     const counts = new Map<string, number>()
-    for (const { node } of records.values()) counts.set(node, (counts.get(node) ?? 0) + 1)
+    for (const { node: process } of records.values()) {
+      const node = machineOf(process)
+      counts.set(node, (counts.get(node) ?? 0) + 1)
+    }
     return counts
   }
   const [agents, tunnels] = [count(directory.sessions), count(directory.tunnels)]

@@ -9,7 +9,7 @@ import { tokenHash } from '#base/secrets.ts'
 import type { AddressSetting } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import { StartError } from '#base/start-error.ts'
-import type { GatewayHandle, GatewayParts } from '#cluster/gateway-handle.ts'
+import { type GatewayHandle, type GatewayParts, hasWorkers } from '#cluster/gateway-handle.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import { startInProcess } from '#cluster/in-process.ts'
 import type { WorkerHost } from '#cluster/worker-host.ts'
@@ -229,11 +229,7 @@ async function drainNode(cluster: Cluster, gateway: GatewayHandle, acceptMs: num
 }
 
 const startGateways = (parts: GatewayParts): Promise<GatewayHandle> =>
-  parts.settings.workers > 1 || isSupervised(parts) ? startWorkers(parts) : startInProcess(parts)
-
-/** Its supervisor may have workers of an earlier first process, whatever the settings are now. */
-const isSupervised = ({ workerHost, cluster }: GatewayParts): boolean =>
-  workerHost !== undefined && cluster === undefined
+  hasWorkers(parts) ? startWorkers(parts) : startInProcess(parts)
 
 interface ReadinessParts {
   readonly cluster: Cluster | undefined

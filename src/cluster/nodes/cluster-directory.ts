@@ -14,6 +14,7 @@ import {
 } from '#cluster/nodes/online-change.ts'
 import { OnlineReader } from '#cluster/nodes/online-reader.ts'
 import { OwnRecords } from '#cluster/nodes/own-records.ts'
+import type { DirectoryRecords } from '#cluster/shared-directory.ts'
 import type {
   Added,
   Directory,
@@ -52,6 +53,7 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
   #written = ''
   #round = 0
   #isFailing = false
+  #isHeld = false
   #isClosed = false
   readonly #unwatch: () => void
 
@@ -94,6 +96,35 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
 
   start(): Promise<void> {
     return this.#reader.start()
+  }
+
+  /** Keeps what the database has of this node until its workers have said what they hold. */
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  /** Begins with what the workers of this node hold. */
+  adopt({ sessions, tunnels }: DirectoryRecords): void {
+    for (const session of sessions) {
+      this.#reader.copy.putSession(session)
+      this.#own.addSession(session)
+    }
+    for (const tunnel of tunnels) {
+      this.#reader.copy.putTunnel(tunnel)
+      this.#own.addTunnel(tunnel)
+    }
+    this.#isHeld = false
+    this.#restoreIfLost()
+  }
+
+  /** A worker of this node has ended, with all that it held. */
+  removeNode(process: string): void {
+    const end = { error: 'The gateway process has ended.', lost: true }
+    const background = { task: 'directory', log: this.#options.log } as const
+    for (const tunnel of this.ownTunnels)
+      if (tunnel.node === process) void inBackground(background, () => this.#removeTunnel(tunnel, true))
+    for (const { id, node } of this.sessions.values())
+      if (node === process) void inBackground(background, () => this.removeSession(id, process, end))
   }
 
   /** Something has changed in the database. */
@@ -289,7 +320,8 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
   }
 
   #restoreIfLost(): void {
-    if (this.#written === this.#generation || this.#isClosed || this.#flushing !== undefined) return
+    if (this.#isHeld || this.#isClosed || this.#flushing !== undefined) return
+    if (this.#written === this.#generation) return
     const nothing = (): void => undefined
     this.#enqueue({ write: () => complete(this.#from), done: nothing, failed: nothing })
   }

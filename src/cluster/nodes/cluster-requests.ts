@@ -1,7 +1,7 @@
 import { pageByIdDesc } from '#base/page-by-id.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import { RemoteWatches, WatchedRequests } from '#cluster/nodes/watched-requests.ts'
-import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { AgentCommand } from '#registry/directory.ts'
 import type { CaptureRecord, ReplayOrder, RequestHistory, RequestPage } from '#registry/live.ts'
 
@@ -35,7 +35,7 @@ export function clusterRequests(own: RequestHistory, cluster: Cluster): RequestH
 }
 
 /** What a node answers the others. */
-export function peerMethods(own: RequestHistory, local: AgentRegistry) {
+export function peerMethods(own: RequestHistory, local: Pick<AgentDialer, 'probe' | 'command'>) {
   const watched = new WatchedRequests(own)
   return {
     findRequest: (id: string) => own.find(id),

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fail } from '#base/errors.ts'
-import { newId, timestamp } from '#base/ids.ts'
+import { timestamp } from '#base/ids.ts'
 import type { HostPort } from '#base/hosts.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { cannotListen, type SharesPorts } from '#base/listen-on.ts'
@@ -11,7 +11,8 @@ import type { Settings } from '#base/settings.ts'
 import { StartError } from '#base/start-error.ts'
 import { inTime } from '#cluster/in-time.ts'
 import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
-import { Membership, type ClusterNode } from '#cluster/nodes/membership.ts'
+import { type ClusterView, machineClock, type WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
+import { LEASE_MS, Membership, type ClusterNode } from '#cluster/nodes/membership.ts'
 import { machineOf } from '#cluster/nodes/online-change.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts'
@@ -27,9 +28,16 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 const MOVED_CHECK_MS = 100
 
+/** The agents of this node, in this process or in its workers. */
+export type LocalAgents = Pick<AgentRegistry, 'dial' | 'probe' | 'command' | 'revoke'>
+
 export interface ClusterOptions {
   readonly settings: Settings
   readonly store: NodeStore
+  /** `nd_...` */
+  readonly id: string
+  /** They say what the node holds before it writes that. */
+  readonly hasWorkers: boolean
   readonly version: string
   /** Of the installation's CA. */
   readonly root: TlsIdentity
@@ -49,6 +57,7 @@ export class Cluster implements AsyncDisposable {
   #peers: PeerLinks | undefined
   #methods: PeerMethods = {}
   readonly #forwards = { connected: 0, failed: 0 }
+  #workers: () => Omit<WorkerCounts, 'clients'> = () => ({ links: 0, forwards: { connected: 0, failed: 0 } })
 
   private constructor(options: ClusterOptions, peer: HostPort) {
     const { store, log, settings, version } = options
@@ -57,7 +66,7 @@ export class Cluster implements AsyncDisposable {
     this.membership = new Membership({
       store,
       log,
-      id: newId('nd'),
+      id: options.id,
       info: {
         name: hostname(),
         version,
@@ -70,6 +79,7 @@ export class Cluster implements AsyncDisposable {
       },
     })
     this.directory = new ClusterDirectory({ store, membership: this.membership, log })
+    if (options.hasWorkers) this.directory.hold()
   }
 
   /** Joins the cluster. */
@@ -91,11 +101,14 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Reaches the agents of all nodes. */
-  readonly connectPeers = async (local: AgentRegistry): Promise<AgentDialer> => {
-    const { log, root, settings, sharesPorts } = this.#options
+  readonly connectPeers = async (
+    local: LocalAgents,
+    sharesPorts = this.#options.sharesPorts,
+  ): Promise<AgentDialer> => {
+    const { log, root } = this.#options
     const { tunnels, sessions } = this.directory
     const { node } = this
-    const address = settings.peer_addr ?? this.#peer
+    const address = this.#address
     const transport = await TlsTransport.create({
       node,
       address,
@@ -126,10 +139,10 @@ export class Cluster implements AsyncDisposable {
     return {
       dial: dialAnyConnection(node, tunnels, dial),
       probe: async id => {
-        const at = sessions.get(id)?.node
-        if (at === node || at === undefined) return local.probe(id)
+        const at = machineOf(sessions.get(id)?.node ?? node)
+        if (at === node) return local.probe(id)
         // A node that cannot be reached from here may still serve its agent, and does while it has a lease.
-        return (await inTime(peers.call<boolean>(at, 'probe', id))) ?? this.membership.counts(machineOf(at))
+        return (await inTime(peers.call<boolean>(at, 'probe', id))) ?? this.membership.counts(at)
       },
       command: (sessionId, command) => this.#command(local, sessionId, command),
     }
@@ -137,12 +150,35 @@ export class Cluster implements AsyncDisposable {
 
   /** Open links with other nodes, in both directions. */
   get links(): number {
-    return this.#peers?.size ?? 0
+    return (this.#peers?.size ?? 0) + this.#workers().links
   }
 
   /** Connections to agents of other nodes, since the start; a failed one did not reach the node. */
   get forwards(): Readonly<Record<'connected' | 'failed', number>> {
-    return this.#forwards
+    const { connected, failed } = this.#workers().forwards
+    return { connected: this.#forwards.connected + connected, failed: this.#forwards.failed + failed }
+  }
+
+  /** Adds what the workers of this node count. */
+  countWorkers(counts: () => Omit<WorkerCounts, 'clients'>): void {
+    this.#workers = counts
+  }
+
+  /** For the workers of this node, whenever the nodes were read. */
+  get view(): ClusterView {
+    const { membership, node } = this
+    return {
+      node,
+      address: this.#address,
+      leaseUntil: machineClock() + LEASE_MS - membership.leaseAgeMs,
+      isFailing: membership.isFailing,
+      nodes: [...membership.nodes.values()].map(({ id, peer, agentAddresses, state }) => ({
+        id,
+        peer,
+        agentAddresses,
+        state,
+      })),
+    }
   }
 
   /** What the other nodes may ask this one. */
@@ -221,7 +257,7 @@ export class Cluster implements AsyncDisposable {
     const { tunnels, sessions, ownTunnels } = this.directory
     for (const tunnel of ownTunnels) {
       const isAdit = sessions.get(tunnel.sessionId)?.userAgent.startsWith('adit/') === true
-      const isElsewhere = otherConnections(tunnels, tunnel).some(({ node }) => node !== this.node)
+      const isElsewhere = otherConnections(tunnels, tunnel).some(({ node }) => machineOf(node) !== this.node)
       if (isAdit && !isElsewhere) return true
     }
     return false
@@ -248,7 +284,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** After a suspension another node may own an address, so the lease is checked before the agent is used. */
-  #guarded(local: AgentRegistry): AgentDialer['dial'] {
+  #guarded(local: LocalAgents): AgentDialer['dial'] {
     return async (tunnel, header, first) => {
       if (!this.membership.isCurrent) {
         await this.membership.refresh()
@@ -271,10 +307,15 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  async #command(local: AgentRegistry, sessionId: string, command: AgentCommand): Promise<void> {
+  async #command(local: LocalAgents, sessionId: string, command: AgentCommand): Promise<void> {
     const session = anyConnection(this.directory.sessions, sessionId) ?? fail('not_found')
-    if (session.node === this.node) return local.command(session.id, command)
-    await this.call(session.node, 'command', { sessionId: session.id, command })
+    const node = machineOf(session.node)
+    if (node === this.node) return local.command(session.id, command)
+    await this.call(node, 'command', { sessionId: session.id, command })
+  }
+
+  get #address(): HostPort {
+    return this.#options.settings.peer_addr ?? this.#peer
   }
 
   #addressOf(process: string): HostPort | undefined {
@@ -289,8 +330,7 @@ const isAnyHost = (host: string): boolean => host === '0.0.0.0' || host === '::'
 
 /** Where the other nodes reach this one. */
 function advertised({ settings, publicAddresses }: ClusterOptions): HostPort {
-  const { peer_url: given, peer_addr: listener, workers } = settings
-  if (workers > 1) throw new StartError('a node of a cluster has one gateway process: remove ADIT_WORKERS')
+  const { peer_url: given, peer_addr: listener } = settings
   if (given !== undefined) return given
   const { host = '', port = 0 } = listener ?? {}
   const reachable = isAnyHost(host) ? publicAddresses[0] : host

@@ -112,7 +112,7 @@ export class Membership {
     return node.state !== 'expired' || performance.now() < this.#graceUntil
   }
 
-  /** Called after every read of the nodes, and when the epoch has changed. */
+  /** Called after every read of the nodes, when the epoch has changed, and when the database cannot be reached. */
   watch(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -172,7 +172,9 @@ export class Membership {
       await this.#renew()
     } catch (error) {
       if (!this.#isFailing) this.#options.log.warn({ error }, 'the lease of this node cannot be renewed')
+      const wasFailing = this.#isFailing
       this.#isFailing = true
+      if (!wasFailing) this.#notify()
       return
     }
     const now = performance.now()
@@ -205,6 +207,10 @@ export class Membership {
     // Their rows are removed soon.
     if ([...this.#nodes.values()].filter(({ state }) => state === 'expired').length > expired)
       this.#sweptAt = -Infinity
+    this.#notify()
+  }
+
+  #notify(): void {
     for (const listener of this.#listeners) listener()
   }
 

@@ -23,7 +23,9 @@ export function connectAddresses(
   { info, otherNodes }: ConnectAddressesOptions,
 ): ConnectAddresses {
   if (!userAgent.startsWith('adit/')) return []
-  const others = [...(info.workers < 2 ? [] : ['']), ...(otherNodes?.agentAddresses() ?? [])]
+  const nodes = otherNodes?.agentAddresses() ?? []
+  // Another worker of the same node is lost with it.
+  const others = nodes.length === 0 && info.workers > 1 ? [''] : nodes
   if (others.length === 0) return []
   return ['', ...others.slice(0, MAX_ADDRESSES)].map(ServerAddr => ({ Region: info.region, ServerAddr }))
 }

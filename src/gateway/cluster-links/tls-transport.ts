@@ -13,7 +13,7 @@ const RENEW_CHECK_MS = 3_600_000
 /** Certificates of nodes are valid for so long. */
 const CERTIFICATE_DAYS = 7
 /** Several processes of a machine may share a port: which one accepts a connection is random. */
-const TRIES = 32
+const TRIES = 256
 /** The names of nodes in certificates; no client or tenant has names there. */
 const SUFFIX = '.node.adit.internal'
 
@@ -65,10 +65,9 @@ export class TlsTransport implements PeerTransport {
   }
 
   async connect(node: string): Promise<Socket> {
-    const signal = AbortSignal.timeout(CONNECT_MS)
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#connectOnce(node, signal)
+        return await this.#connectOnce(node, AbortSignal.timeout(CONNECT_MS))
       } catch (error) {
         if (!(error instanceof OtherProcessError) || tries === TRIES) throw error
       }

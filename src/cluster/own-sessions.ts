@@ -1,0 +1,15 @@
+import { machineOf } from '#cluster/nodes/online-change.ts'
+import type { Directory } from '#registry/directory.ts'
+
+/** The sessions of one node: every node reports its own agents. */
+export const ownSessions = (directory: Directory, node: string): Pick<Directory, 'watch'> => ({
+  watch: listener =>
+    directory.watch({
+      sessionAdded: session => {
+        if (machineOf(session.node) === node) listener.sessionAdded?.(session)
+      },
+      sessionRemoved: (session, error) => {
+        if (machineOf(session.node) === node) listener.sessionRemoved?.(session, error)
+      },
+    }),
+})
