@@ -18,7 +18,7 @@ export const workersOf = (pid: number): number[] =>
 
 /** The process of a supervisor that has the API and the database; undefined while there is none. */
 export const firstProcessOf = (supervisor: number): number | undefined =>
-  childrenOf(supervisor).find(child => /adit\.mjs\0serve/.test(commandOf(child)))
+  childrenOf(supervisor).find(child => /\0serve(\0|$)/.test(commandOf(child)))
 
 /** Whether a process exists and has not ended. */
 export function isAlive(pid: number): boolean {
