@@ -98,11 +98,19 @@ export interface NodeStore extends AsyncDisposable {
   /** Replaces all that a node has online. */
   replace(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome>
   snapshot(): Promise<OnlineSnapshot>
-  /** Undefined: the changes after this one are not there any more, so that a snapshot is needed. */
+  /**
+   * The changes after this one; fewer than CHANGES_PAGE if there are no more. Undefined: they are not there any more, so
+   * that a snapshot is needed.
+   */
   changes(incarnation: string, after: number): Promise<readonly string[] | undefined>
+  /** The other nodes read the nodes now instead of at their next renewal. */
+  notify(): Promise<void>
   /** Calls back when another process may have changed something. A lost connection is opened again. */
   listen(wake: Wake): void
 }
 
-/** `online`: what is online, or the nodes. `resources`: the store's rows. */
-export type Wake = (what: 'online' | 'resources') => void
+/** As many changes are read at a time. */
+export const CHANGES_PAGE = 1000
+
+/** `nodes`: the nodes, and perhaps the directory. `directory`: what is online. `resources`: the store's rows. */
+export type Wake = (what: 'nodes' | 'directory' | 'resources') => void

@@ -3,6 +3,8 @@ import type { NodeRow, OnlineOutcome, OnlineWrite, TunnelClaim } from '#base/nod
 import { StoreError } from '#store/store-error.ts'
 
 export const ONLINE_CHANNEL = 'adit_online'
+/** The payload when only sessions and tunnels have changed, not the nodes; of an earlier version there is none. */
+export const DIRECTORY_CHANGED = 'directory'
 
 const LIVE = 'node.id = them.node AND node.epoch = them.epoch AND node.lease_until > clock_timestamp()'
 const AMONG = '= ANY (ARRAY(SELECT json_array_elements_text($1::json)))'
@@ -40,7 +42,7 @@ const HOLD = `INSERT INTO online_address AS held (address, owner)
 const PUT_CHANGES = `INSERT INTO online_change (sequence, body)
   SELECT $2::bigint + ordinality, body FROM json_array_elements_text($1::json) WITH ORDINALITY AS them (body, ordinality)`
 const ADVANCE = `UPDATE online_state SET sequence = $1 WHERE id = 1`
-const NOTIFY = `SELECT pg_notify('${ONLINE_CHANNEL}', '')`
+const NOTIFY = `SELECT pg_notify('${ONLINE_CHANNEL}', '${DIRECTORY_CHANGED}')`
 
 interface State {
   readonly incarnation: string

@@ -1,18 +1,25 @@
 import type pg from 'pg'
 import { CHANGES_CHANNEL } from '#store/dialect.ts'
 import { query, type Steps } from '#store/engine.ts'
-import type {
-  NodeReport,
-  NodeRow,
-  NodeStore,
-  OnlineOutcome,
-  OnlineRow,
-  OnlineSnapshot,
-  OnlineWrite,
-  Renewal,
-  Wake,
+import {
+  CHANGES_PAGE,
+  type NodeReport,
+  type NodeRow,
+  type NodeStore,
+  type OnlineOutcome,
+  type OnlineRow,
+  type OnlineSnapshot,
+  type OnlineWrite,
+  type Renewal,
+  type Wake,
 } from '#base/node-store.ts'
-import { dropDeadRows, lockOnline, ONLINE_CHANNEL, writeOnline } from '#store/online-writes.ts'
+import {
+  DIRECTORY_CHANGED,
+  dropDeadRows,
+  lockOnline,
+  ONLINE_CHANNEL,
+  writeOnline,
+} from '#store/online-writes.ts'
 import { PostgresHosts } from '#store/postgres-hosts.ts'
 import { openEngine, type PostgresEngine, working } from '#store/postgres.ts'
 
@@ -22,7 +29,6 @@ const LEASE = "interval '10 seconds'"
 const SHOWN = "interval '10 minutes'"
 /** A follower that is further behind reads everything. */
 const KEPT_CHANGES = 20_000
-const PAGE = 1000
 const RETRY_MS = 2000
 /** A database that hangs must be noticed long before the lease ends. */
 const IMPATIENT = {
@@ -44,7 +50,7 @@ const RENEW = `WITH renewed AS (
 const NOTIFY = `SELECT pg_notify('${ONLINE_CHANNEL}', '')`
 const CHANGES = `SELECT state.incarnation, state.sequence AS latest, online_change.sequence, online_change.body
   FROM online_state AS state LEFT JOIN online_change ON online_change.sequence > $1
-  WHERE state.id = 1 ORDER BY online_change.sequence LIMIT ${PAGE}`
+  WHERE state.id = 1 ORDER BY online_change.sequence LIMIT ${CHANGES_PAGE}`
 
 interface ChangeRow {
   readonly incarnation: string
@@ -88,8 +94,12 @@ class PostgresCluster implements NodeStore {
   async drain(id: string): Promise<boolean> {
     const text = `UPDATE node SET draining = true WHERE id = $1 RETURNING id`
     const rows = await this.#engine.run(query(text, id))
-    await this.#engine.run(query(NOTIFY))
+    await this.notify()
     return rows.length > 0
+  }
+
+  async notify(): Promise<void> {
+    await this.#engine.run(query(NOTIFY))
   }
 
   sweep(): Promise<void> {
@@ -138,11 +148,14 @@ class PostgresCluster implements NodeStore {
     this.#listener = client
     client.on('error', () => undefined)
     client.on('end', () => this.#listenAgain(wake))
-    client.on('notification', ({ channel }) => wake(channel === CHANGES_CHANNEL ? 'resources' : 'online'))
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === CHANGES_CHANNEL) wake('resources')
+      else wake(payload === DIRECTORY_CHANGED ? 'directory' : 'nodes')
+    })
     await client.connect()
     await client.query(`LISTEN ${CHANGES_CHANNEL}; LISTEN ${ONLINE_CHANNEL}`)
     // What happened before is read now.
-    wake('online')
+    wake('nodes')
     wake('resources')
   }
 

@@ -108,10 +108,16 @@ export async function serveEverywhere(cluster: TestCluster, nodes: readonly Node
   }
 }
 
-export const idOf = async (node: Node, seenFrom: Node): Promise<string> => {
-  const nodes = (await seenFrom.process.api.get('/nodes')).body.nodes as {
-    id: string
-    public_addresses: string[]
-  }[]
-  return nodes.find(each => each.public_addresses[0] === node.host)?.id ?? ''
-}
+/** Its id, once another node knows its address; a node that was killed is listed with the same one for a while. */
+export const idOf = (node: Node, seenFrom: Node): Promise<string> =>
+  until(
+    async () => {
+      const nodes = (await seenFrom.process.api.get('/nodes')).body.nodes as {
+        id: string
+        state: string
+        public_addresses: string[]
+      }[]
+      return nodes.find(each => each.public_addresses[0] === node.host && each.state !== 'expired')?.id
+    },
+    { what: `${seenFrom.host} lists ${node.host}`, withinMs: SOON },
+  )

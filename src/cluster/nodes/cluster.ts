@@ -90,7 +90,8 @@ export class Cluster implements AsyncDisposable {
     await directory.start()
     options.store.listen(what => {
       if (what === 'resources') return options.resourcesChanged()
-      void membership.refresh()
+      // A renewal is a durable write: not one for each tunnel that any node opens.
+      if (what === 'nodes') void membership.refresh()
       directory.wake()
     })
     return cluster

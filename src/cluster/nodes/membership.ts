@@ -29,7 +29,7 @@ export interface ClusterNode extends NodeInfo, Pick<NodeRow, 'id' | 'epoch' | 'c
 }
 
 export interface MembershipOptions {
-  readonly store: Pick<NodeStore, 'join' | 'renew' | 'leave' | 'drain' | 'sweep'>
+  readonly store: Pick<NodeStore, 'join' | 'renew' | 'leave' | 'drain' | 'sweep' | 'notify'>
   readonly id: string
   readonly info: NodeInfo
   readonly log: Log
@@ -49,6 +49,7 @@ export class Membership {
   #leaseUntil = -Infinity
   #graceUntil = -Infinity
   #attempt: Promise<void> | undefined
+  #next: Promise<void> | undefined
   #isFailing = false
   #timer: NodeJS.Timeout | undefined
   #sweptAt = -Infinity
@@ -129,15 +130,23 @@ export class Membership {
     this.#info = { ...this.#info, ...changes }
     this.#clients = clients
     await this.refresh()
+    await this.#options.store.notify().catch(() => undefined)
   }
 
   /** Renews and reads the nodes now. Never rejects. */
   refresh(): Promise<void> {
-    this.#attempt ??= inBackground({ task: 'nodes', log: this.#options.log }, () => this.#try()).finally(
-      () => {
-        this.#attempt = undefined
-      },
-    )
+    if (this.#attempt !== undefined) {
+      // It may have read before what the caller knows of.
+      this.#next ??= this.#attempt.then(() => {
+        this.#next = undefined
+        return this.refresh()
+      })
+      return this.#next
+    }
+    const attempt = inBackground({ task: 'nodes', log: this.#options.log }, () => this.#try())
+    this.#attempt = attempt.finally(() => {
+      this.#attempt = undefined
+    })
     return this.#attempt
   }
 
@@ -151,7 +160,7 @@ export class Membership {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    await this.#attempt
+    await (this.#next ?? this.#attempt)
     try {
       await this.#options.store.leave(this.id)
     } catch (error) {

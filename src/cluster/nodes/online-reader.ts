@@ -1,5 +1,5 @@
 import type { Log } from '#base/log.ts'
-import type { NodeStore, OnlineOutcome } from '#base/node-store.ts'
+import { CHANGES_PAGE, type NodeStore, type OnlineOutcome } from '#base/node-store.ts'
 import { SerialQueue } from '#base/serial-queue.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
 import { type OnlineChange, readChange } from '#cluster/nodes/online-change.ts'
@@ -93,9 +93,12 @@ export class OnlineReader implements AsyncDisposable {
       const texts =
         incarnation === undefined ? undefined : await this.#options.store.changes(incarnation, sequence)
       if (texts === undefined) return this.#load()
-      if (texts.length === 0) return
-      await this.#knowNodesOf(texts)
-      this.#follow(texts)
+      if (texts.length > 0) {
+        await this.#knowNodesOf(texts)
+        this.#follow(texts)
+      }
+      // What is committed from now on wakes this again.
+      if (texts.length < CHANGES_PAGE) return
     }
   }
 
