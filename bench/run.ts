@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { api } from './api.ts'
 import { capture } from './capture.ts'
 import { certificates } from './certificates.ts'
+import { cluster } from './cluster.ts'
 import { dashboard } from './dashboard.ts'
 import { edges } from './edges.ts'
 import { events } from './events.ts'
@@ -17,6 +18,7 @@ const topics: Readonly<Record<string, Topic>> = {
   api,
   capture,
   certificates,
+  cluster,
   dashboard,
   edges,
   events,
@@ -27,7 +29,7 @@ const topics: Readonly<Record<string, Topic>> = {
 }
 
 /** Those that measure other programs. */
-const withPeers = ['tunnel', 'edges', 'events', 'workers']
+const withPeers = ['cluster', 'tunnel', 'edges', 'events', 'workers']
 
 // `npm run bench -- NAME` runs the topics whose name contains NAME; --write stores their tables in docs/benchmarks.md.
 const { values, positionals } = parseArgs({

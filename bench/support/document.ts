@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus } from 'node:os'
+import { availableParallelism, cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
 import { rounds, seconds } from './interleave.ts'
@@ -15,6 +15,15 @@ this whole page. "ours" is Adit; "ratio" is ours divided by
 the peer's unless it has a unit. Memory rows of short runs are inexact, because these open few connections.
 `
 
+/** Before the benchmark adds its own load. */
+const [loadBefore = 0] = loadavg()
+
+/** A reader must know that other programs took a part of the machine. */
+const busyNote = (): string =>
+  loadBefore > availableParallelism() / 2
+    ? ` The machine was busy: its load average was ${loadBefore.toFixed(1)} before the start.`
+    : ''
+
 const tableRow = (texts: readonly string[]): string =>
   `| ${texts.map(text => text.replaceAll('|', '\\|')).join(' | ')} |\n`
 
@@ -29,7 +38,7 @@ export async function writeSection(
     `\`npm run bench -- ${topic} --write\`, ${rounds} rounds of ${seconds} s, ` +
     `${new Date().toISOString().slice(0, 10)}, ` +
     `Node ${process.version}, ${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}), ` +
-    `took ${took} s.\n${versions}\n` +
+    `took ${took} s.${busyNote()}\n${versions}\n` +
     `\n${tableRow(['work', 'ours', 'peer', 'ratio', 'target', ''])}` +
     tableRow(['---', '---:', '---:', '---:', '---:', '---']) +
     rows.map(row => tableRow(cells(row))).join('')

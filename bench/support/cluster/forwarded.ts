@@ -1,0 +1,97 @@
+import type { TestCluster } from '../../../test/cluster/cluster.ts'
+import { type Figures, interleave, seconds } from '../interleave.ts'
+import { BULK_BYTES, upstream } from '../peers/nginx.ts'
+import { cpuSeconds } from '../processes.ts'
+import { perSecond, type Row } from '../row.ts'
+import { type HttpWork, wrk } from '../wrk.ts'
+import { pidOf, portOf, startAgent, startNodes } from './nodes.ts'
+
+const HOST = 'bench.adit.localhost'
+
+interface Compared {
+  readonly name: string
+  readonly work: Omit<HttpWork, 'seconds'>
+  readonly atLeast: number
+  readonly show: (perSecond: number) => string
+}
+
+const compared: readonly Compared[] = [
+  {
+    name: 'small answers, 64 connections',
+    work: { path: '/', connections: 64 },
+    atLeast: 0.75,
+    show: perSecond,
+  },
+  {
+    name: '10 MiB down, 4 connections',
+    work: { path: '/bulk', connections: 4 },
+    atLeast: 0.8,
+    show: rate => `${Math.round((rate * BULK_BYTES) / 1e6)} MB/s`,
+  },
+]
+
+/** Requests at a node, with the CPU time of both nodes for 10,000 of them. */
+const measure =
+  ({ nodes }: TestCluster, at: number, work: Compared['work'], folder: string) =>
+  async (): Promise<Figures> => {
+    const pids = nodes.map(pidOf)
+    const before = pids.map(pid => cpuSeconds([pid]))
+    const node = nodes[at] ?? nodes[0]
+    const door = { port: node === undefined ? 0 : portOf(node, 'http'), host: HOST }
+    const { perSecond: rate, p50Ms } = await wrk(door, { ...work, seconds }, folder)
+    const [agentNode = 0, clientNode = 0] = pids.map(
+      (pid, index) => ((cpuSeconds([pid]) - (before[index] ?? 0)) / (rate * seconds)) * 10_000,
+    )
+    return { rate, p50Ms, agentNode, clientNode }
+  }
+
+const inSeconds = (value = Number.NaN): string => `${value.toFixed(2)} s`
+
+function* rowsOf(
+  { name, atLeast, show }: Compared,
+  results: Readonly<Record<string, Figures>>,
+): Generator<Row> {
+  const { local = {}, forwarded: far = {} } = results
+  const ratio = (key: string): number => (far[key] ?? Number.NaN) / (local[key] ?? Number.NaN)
+  yield {
+    name: `${name}, forwarded vs local`,
+    ours: show(far['rate'] ?? Number.NaN),
+    peer: show(local['rate'] ?? Number.NaN),
+    figure: ratio('rate'),
+    target: { atLeast },
+  }
+  yield {
+    name: `${name}, forwarded vs local, p50`,
+    ours: `${far['p50Ms']?.toFixed(2)} ms`,
+    peer: `${local['p50Ms']?.toFixed(2)} ms`,
+    figure: ratio('p50Ms'),
+  }
+  yield {
+    name: `${name}, forwarded vs local, CPU/10k of the agent's node`,
+    ours: inSeconds(far['agentNode']),
+    peer: inSeconds(local['agentNode']),
+    figure: ratio('agentNode'),
+  }
+  yield {
+    name: `${name}, forwarded, CPU/10k of the client's node, vs that of the agent's node`,
+    ours: inSeconds(far['clientNode']),
+    peer: inSeconds(far['agentNode']),
+    figure: (far['clientNode'] ?? Number.NaN) / (far['agentNode'] ?? Number.NaN),
+  }
+}
+
+/** Clients at the node of the agent, and at another one. All processes share the cores of this machine. */
+export async function* forwarded(folder: string): AsyncGenerator<Row> {
+  await using parts = new AsyncDisposableStack()
+  const service = parts.use(await upstream(folder))
+  // Agents cannot connect to the second node, which would then have a connection of its own.
+  const cluster = parts.use(await startNodes(2, index => (index === 0 ? {} : { ADIT_AGENT_ADDR: 'off' })))
+  parts.use(await startAgent(cluster, cluster.first, `http ${service.port} --name bench`))
+  for (const each of compared) {
+    const results = await interleave({
+      local: measure(cluster, 0, each.work, folder),
+      forwarded: measure(cluster, 1, each.work, folder),
+    })
+    yield* rowsOf(each, results)
+  }
+}
