@@ -18,7 +18,7 @@ export interface AditTunnel extends Contender {
   readonly authtoken: string
 }
 
-interface AditOptions {
+export interface AditOptions {
   /** Of the agent for HTTP. */
   readonly flags?: readonly string[]
   /** Of the server. */

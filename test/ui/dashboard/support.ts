@@ -23,6 +23,9 @@ export async function closePages(browser: Browser): Promise<void> {
 /** What Playwright waits for a page by itself is too short on a busy machine. */
 export const PAGE_MS = 120_000
 
+/** Another program has added or removed a network interface, for which the browser ends its requests; pages repeat them. */
+const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED'
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 
 interface Options {
@@ -44,7 +47,10 @@ export class Dashboard implements AsyncDisposable {
     this.url = url
     this.#context = context
     page.setDefaultTimeout(PAGE_MS)
-    page.on('console', message => void (message.type() === 'error' && this.errors.push(message.text())))
+    page.on('console', message => {
+      if (message.type() !== 'error' || message.text().includes(NETWORK_CHANGED)) return
+      this.errors.push(message.text())
+    })
     page.on('pageerror', error => void this.errors.push(String(error)))
     page.on('request', request => {
       const { protocol, origin } = new URL(request.url())
