@@ -34,7 +34,11 @@ export class ResponseCache implements RowCache {
 
   find(url: string): string | Buffer | undefined {
     const entry = this.#entries.get(url)
-    if (entry === undefined || entry.generation !== this.generation(entry.kind)) return undefined
+    if (entry === undefined) return undefined
+    if (entry.generation !== this.generation(entry.kind)) {
+      this.#drop(url)
+      return undefined
+    }
     entry.used = true
     return entry.body
   }
@@ -42,11 +46,11 @@ export class ResponseCache implements RowCache {
   /** Caches a response, unless its kind was invalidated since: it may be older than that change. */
   keep(url: string, entry: Entry): void {
     if (entry.generation !== this.generation(entry.kind) || entry.body.length > MAX_LENGTH) return
-    this.#take(url)
+    this.#drop(url)
     this.#put(url, entry)
     for (const [oldest, candidate] of this.#entries) {
       if (this.#bytes <= MAX_BYTES) return
-      this.#take(oldest)
+      this.#drop(oldest)
       if (candidate.used) this.#put(oldest, { ...candidate, used: false })
     }
   }
@@ -62,12 +66,11 @@ export class ResponseCache implements RowCache {
     this.#bytes += sizeOf(url, entry)
   }
 
-  #take(url: string): Entry | undefined {
+  #drop(url: string): void {
     const entry = this.#entries.get(url)
-    if (entry === undefined) return undefined
+    if (entry === undefined) return
     this.#entries.delete(url)
     this.#bytes -= sizeOf(url, entry)
-    return entry
   }
 }
 
