@@ -117,14 +117,14 @@ const isCacheable = ({ does, kind }: Operation): boolean =>
 /** A slow database must not stop the API: after this time the change takes effect later than the response. */
 const APPLY_MS = 5000
 
-function waitAtMost(ms: number, work: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  void work.finally(() => {
+async function waitAtMost(ms: number, work: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, ms)
+  try {
+    await Promise.race([work, late.promise])
+  } finally {
     clearTimeout(timer)
-    resolve()
-  })
-  return promise
+  }
 }
 
 interface OperationParts extends Pick<ApiOptions, 'applied'> {
