@@ -1,12 +1,14 @@
 const NOTHING = Buffer.alloc(0)
-const FIRST_BYTES = 512
 /** The overhead of a buffer besides its bytes. */
 const BUFFER_BYTES = 192
+
+/** A beginning up to this length is kept as a text: most bodies are small, and a buffer costs several times their bytes. */
+const TEXT_BYTES = 512
 
 /** The beginning of a body, in one buffer that grows: many small pieces would need far more memory than their bytes. */
 export class RecordedBody {
   #buffer: Buffer = NOTHING
-  /** A body that was in memory as a text in latin1; to keep it costs less than a copy. */
+  /** In latin1: a body that was in memory as a text, or a small beginning. Empty as soon as there is a buffer. */
   #text = ''
   #kept = 0
   #size = 0
@@ -44,6 +46,11 @@ export class RecordedBody {
     const room = Math.min(bytes.length, limit - this.#kept)
     this.#size += bytes.length
     if (room <= 0) return
+    if (this.#kept === 0 && room <= TEXT_BYTES) {
+      this.#text = bytes.toString('latin1', 0, room)
+      this.#kept = room
+      return
+    }
     this.#reserve(this.#kept + room, limit)
     bytes.copy(this.#buffer, this.#kept, 0, room)
     this.#kept += room
@@ -71,10 +78,12 @@ export class RecordedBody {
 
   #reserve(needed: number, limit: number): void {
     if (needed <= this.#buffer.length) return
-    const wanted = this.#kept === 0 ? Math.max(needed, Math.min(FIRST_BYTES, limit)) : needed * 2
+    const wanted = this.#kept === 0 ? needed : needed * 2
     // Not from the shared pool, of which a few bytes would keep a whole block.
     const larger = Buffer.allocUnsafeSlow(Math.min(wanted, limit))
-    this.#buffer.copy(larger, 0, 0, this.#kept)
+    if (this.#text === '') this.#buffer.copy(larger, 0, 0, this.#kept)
+    else larger.write(this.#text, 0, 'latin1')
+    this.#text = ''
     this.#buffer = larger
   }
 }
