@@ -1,4 +1,4 @@
-import { machineOf } from '#cluster/nodes/online-change.ts'
+import { machineOf } from '#registry/machine-of.ts'
 import type { Directory } from '#registry/directory.ts'
 
 /** The sessions of one node: every node reports its own agents. */

@@ -1,6 +1,6 @@
 import type { Registry } from '#base/metrics.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
-import { machineOf } from '#cluster/nodes/online-change.ts'
+import { machineOf } from '#registry/machine-of.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
 
 type OnlineRecords = ReadonlyMap<string, { readonly node: string }>

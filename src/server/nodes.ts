@@ -8,7 +8,7 @@ import type { GatewayHandle } from '#cluster/gateway-handle.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import type { NodeAddresses } from '#domains/dns.ts'
 import type { ShownZone } from '#domains/shown-zones.ts'
-import { machineOf } from '#cluster/nodes/online-change.ts'
+import { machineOf } from '#registry/machine-of.ts'
 import type { ClusterNode } from '#cluster/nodes/membership.ts'
 
 export interface NodesOptions {

@@ -59,8 +59,6 @@ suite('a cluster of two nodes with two workers each', { timeout: 900_000 }, () =
         withinMs: SOON,
       },
     )
-    const stopped = await second.process.api.post(`/tunnel_sessions/${agent.sessionId}/stop`)
-    assert.notEqual(stopped.status, 404)
   })
 
   test('the loss of the first process of a node is not noticed at any node', async () => {
@@ -92,9 +90,13 @@ suite('a cluster of two nodes with two workers each', { timeout: 900_000 }, () =
     assert.equal(await idOf(first, cluster.at(1)), id)
   })
 
-  test('the loss of a worker, and of a node, fails no request at the other node', async () => {
+  test('commands reach an agent from every node, and the loss of a worker, and of a node, fails no request at the other node', async () => {
     const [lost, other] = [cluster.at(1), cluster.at(0)]
-    await using served = await serveEverywhere(cluster, [lost, other])
+    let stops = 0
+    await using served = await serveEverywhere(cluster, [lost, other], { stop: () => void stops++ })
+    for (const { process: server } of cluster.nodes)
+      assert.equal((await server.api.post(`/tunnel_sessions/${served.agent.sessionId}/stop`)).status, 204)
+    assert.equal(stops, 2)
     await using requests = load([other, other], served, { isAbrupt: true })
     const [worker = 0] = workersOf(pidOf(lost))
     process.kill(worker, 'SIGKILL')

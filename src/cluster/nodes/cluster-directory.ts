@@ -8,10 +8,10 @@ import {
   dropSession,
   dropTunnel,
   type From,
-  machineOf,
   putSession,
   putTunnel,
 } from '#cluster/nodes/online-change.ts'
+import { machineOf } from '#registry/machine-of.ts'
 import { OnlineReader } from '#cluster/nodes/online-reader.ts'
 import { OwnRecords } from '#cluster/nodes/own-records.ts'
 import type { DirectoryRecords } from '#cluster/shared-directory.ts'

@@ -1,6 +1,6 @@
 import { type HostPort, parseHostPort } from '#base/hosts.ts'
 import type { ClusterNode } from '#cluster/nodes/membership.ts'
-import { machineOf } from '#cluster/nodes/online-change.ts'
+import { machineOf } from '#registry/machine-of.ts'
 import type { OtherNodes } from '#registry/other-nodes.ts'
 
 /** What the workers of a node know of its cluster. */

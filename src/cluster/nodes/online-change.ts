@@ -3,9 +3,6 @@ import { admission } from '#registry/address-conflict.ts'
 import { addressKey, placeKey } from '#registry/address-key.ts'
 import type { SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 
-/** The node that a gateway process belongs to: `nd_X` itself, or its worker `nd_X.w1`. */
-export const machineOf = (process: string): string => process.split('.', 1)[0] ?? process
-
 export interface From {
   readonly node: string
   readonly epoch: number

@@ -23,9 +23,8 @@ export function connectAddresses(
   { info, otherNodes }: ConnectAddressesOptions,
 ): ConnectAddresses {
   if (!userAgent.startsWith('adit/')) return []
-  const nodes = otherNodes?.agentAddresses() ?? []
-  // Another worker of the same node is lost with it.
-  const others = nodes.length === 0 && info.workers > 1 ? [''] : nodes
+  // In a cluster another worker is no second place: it is lost with its node.
+  const others = otherNodes?.agentAddresses() ?? (info.workers > 1 ? [''] : [])
   if (others.length === 0) return []
   return ['', ...others.slice(0, MAX_ADDRESSES)].map(ServerAddr => ({ Region: info.region, ServerAddr }))
 }

@@ -2,6 +2,7 @@ import { fail } from '#base/errors.ts'
 import { isId, newId, timestamp } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
+import { machineOf } from '#registry/machine-of.ts'
 import type { SessionRecord } from '#registry/directory.ts'
 import { connectionId, MAX_AGENT_CONNECTIONS, baseId } from '#registry/agent-connections.ts'
 import type { Credential, Records } from '#registry/records/records.ts'
@@ -87,7 +88,7 @@ export function welcome(request: AuthRequest, record: SessionRecord, options: Lo
       DeprecationWarning: undefined,
       ConnectAddresses: addresses.length > 0 ? addresses : undefined,
       AgentSessionID: id,
-      Node: info.node,
+      Node: machineOf(info.node),
     },
   }
 }
