@@ -16,6 +16,8 @@ const LONG = process.env['TEST_LONG'] !== undefined
 const AGENTS = LONG ? 10_000 : 200
 const TUNNELS = LONG ? 100_000 : 5000
 const OLDER = '0.0.9'
+/** All agents of CLU-10 have one credential. */
+const ROOM = { ADIT_CREDENTIAL_SESSIONS: String(2 * AGENTS) }
 
 /** Megabytes that a node has in memory, and had at most. */
 const memoryOf = ({ process: { child } }: Node): [now: number, most: number] => {
@@ -41,7 +43,8 @@ function olderProgram(): { readonly path: string } & Disposable {
 suite('a cluster that grows and changes', () => {
   let cluster: TestCluster
   before(async () => {
-    cluster = await TestCluster.start(1)
+    cluster = await TestCluster.empty()
+    await cluster.add(undefined, ROOM)
   })
   after(() => cluster[Symbol.asyncDispose]())
 
@@ -88,7 +91,7 @@ suite('a cluster that grows and changes', () => {
   test('CLU-11 a node starts beside many tunnels, and lists them', async t => {
     await seedTunnels(cluster.database, TUNNELS)
     const begun = performance.now()
-    const node = await cluster.add()
+    const node = await cluster.add(undefined, ROOM)
     t.diagnostic(`started in ${Math.round(performance.now() - begun)} ms beside ${TUNNELS} tunnels`)
     for (const each of [node, cluster.first])
       await until(() => nodesOf(each), {
