@@ -17,7 +17,10 @@ const AGENTS = LONG ? 10_000 : 200
 const TUNNELS = LONG ? 100_000 : 5000
 const OLDER = '0.0.9'
 /** All agents of CLU-10 have one credential. */
-const ROOM = { ADIT_CREDENTIAL_SESSIONS: String(2 * AGENTS) }
+const ROOM = {
+  ADIT_CREDENTIAL_SESSIONS: String(2 * AGENTS),
+  ADIT_CREDENTIAL_TUNNELS: String(2 * AGENTS),
+}
 
 /** Megabytes that a node has in memory, and had at most. */
 const memoryOf = ({ process: { child } }: Node): [now: number, most: number] => {
