@@ -75,15 +75,15 @@ async function run(options: Readonly<Record<string, string>>, starter: Starter |
     ...(url !== undefined && { api_url: url }),
     ...(bound.agent && { agent_addr: `${hostHere(bound.agent)}:${bound.agent.port}` }),
   })
-  // Before the start is announced, since it may be stopped at once then.
+  // Before the start is announced, since this process may be stopped or killed at once then.
   const watching = new AbortController()
   const lived = live({ running, starter, log, onEnd: () => watching.abort() })
+  starter?.ready(running)
   process.stdout.write(welcome(running, settled))
   const report = (text: string): boolean => process.stdout.write(`  ${text}\n`)
   void inBackground({ task: 'domain_watch', log }, () =>
     running.watchDomain({ report, signal: watching.signal }),
   )
-  starter?.ready(running)
   const ended = lived.finally(() => record[Symbol.dispose]())
   const [exitCode] = await Promise.all([ended, notifyServiceManager('ready', log)])
   process.exitCode = exitCode
