@@ -27,8 +27,8 @@ import type { ServerStatus } from '#contract/status.ts'
 
 export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly answered?: Answered
-  /** Resolves when the gateway applies what was committed. */
-  readonly applied: () => Promise<void>
+  /** Resolves when the gateway has applied what was committed. Undefined: it has before it reads another request. */
+  readonly applied: () => Promise<void> | undefined
   /** The state of the server, as far as the caller may see it. */
   readonly status: (call: Call) => Promise<ServerStatus>
   /** Reads the settings again; rejects with what is wrong with them. */
@@ -149,7 +149,8 @@ function operationRoute(
     const generation = cache?.generation(kind.name) ?? 0
     const given = await readArguments(operation, httpCall)
     const result = await carryOut(given, call)
-    if (operation.method !== 'GET') await waitAtMost(APPLY_MS, applied())
+    const applying = operation.method === 'GET' ? undefined : applied()
+    if (applying) await waitAtMost(APPLY_MS, applying)
     if (result === undefined) return sendNothing(httpCall)
     const text = typeof result === 'string' ? result : JSON.stringify(result)
     // Node sends a short string together with the head, and a long one faster as bytes.
