@@ -1,5 +1,6 @@
 import type { SettingChanges } from '#base/changed-settings.ts'
 import { fail } from '#base/errors.ts'
+import { inTime } from '#base/in-time.ts'
 import { ApiAdmission, type ApiAdmissionOptions } from '#api/api-admission.ts'
 import { preflight, refuse, sendNothing, sendText } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
@@ -117,16 +118,6 @@ const isCacheable = ({ does, kind }: Operation): boolean =>
 /** A slow database must not stop the API: after this time the change takes effect later than the response. */
 const APPLY_MS = 5000
 
-async function waitAtMost(ms: number, work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, ms)
-  try {
-    await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 interface OperationParts extends Pick<ApiOptions, 'applied'> {
   readonly cache: ResponseCache
 }
@@ -150,7 +141,7 @@ function operationRoute(
     const given = await readArguments(operation, httpCall)
     const result = await carryOut(given, call)
     const applying = operation.method === 'GET' ? undefined : applied()
-    if (applying) await waitAtMost(APPLY_MS, applying)
+    if (applying) await inTime(applying, APPLY_MS)
     if (result === undefined) return sendNothing(httpCall)
     const text = typeof result === 'string' ? result : JSON.stringify(result)
     // Node sends a short string together with the head, and a long one faster as bytes.

@@ -1,7 +1,7 @@
 import { failedTasks, type TaskFailures } from '#base/background.ts'
 import { openFiles } from '#base/process-metrics.ts'
 import type { Channel } from '#cluster/channel.ts'
-import { inTime } from '#cluster/in-time.ts'
+import { inTime } from '#base/in-time.ts'
 
 /** A process of the server, for people. Plain data, so that a worker can send it. */
 export interface ProcessReport {

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** A worker that takes longer for an answer hangs. */
+/** A process that takes longer for a response hangs. */
 const ANSWER_MS = 2000
 
-/** The answer of a worker; undefined if it fails or takes too long. */
+/** The result of work elsewhere; undefined if it fails or takes too long. */
 export async function inTime<Result>(asked: Promise<Result>, ms = ANSWER_MS): Promise<Result | undefined> {
   const done = new AbortController()
   const late = wait(ms, undefined, { ref: false, signal: done.signal }).catch(() => undefined)
