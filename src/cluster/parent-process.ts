@@ -3,7 +3,9 @@ import type { Log } from '#base/log.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 import type { FirstProcess } from '#cluster/first-process.ts'
 import type { FirstProcessLink } from '#cluster/first-process-link.ts'
+import { checkedDial } from '#cluster/nodes/checked-dial.ts'
 import { FollowedCluster, type WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
+import { ForwardCounts } from '#cluster/nodes/forward-counts.ts'
 import { openedConfig, type WorkerStart } from '#cluster/protocol.ts'
 import { SharedDirectory } from '#cluster/shared-directory.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
@@ -12,11 +14,10 @@ import { SocketFiles } from '#gateway/cluster-links/peer-transport.ts'
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import { TlsTransport } from '#gateway/cluster-links/tls-transport.ts'
 import { LocalAuthority } from '#pki/local-authority.ts'
-import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { PublishUsage } from '#telemetry/usage/usage-counter.ts'
 import type { PublishTraffic } from '#telemetry/traffic-events.ts'
-import type { ByteStream } from '#tunnel/byte-stream.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 
 /** The first process for a worker, over the link between them. */
@@ -34,7 +35,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
   #follower: Follower | undefined
   #kinds: readonly string[] = []
   #peers: PeerLinks | undefined
-  readonly #forwards = { connected: 0, failed: 0 }
+  readonly #forwards = new ForwardCounts()
 
   constructor(link: FirstProcessLink, start: WorkerStart, log: Log) {
     this.#link = link
@@ -78,7 +79,12 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     const files = new SocketFiles(node, other => join(peerFolder, `${other}.sock`))
     const others = await this.#transportToNodes(node)
     const isElsewhere = (other: string): boolean => this.otherNodes?.isHere(other) === false
-    const checked = this.#checked(local)
+    const checked = checkedDial({
+      local,
+      tunnels,
+      isCurrent: () => this.otherNodes?.isCurrent !== false,
+      refresh: () => this.#link.request('refreshLease', null),
+    })
     const peers = new PeerLinks({
       node,
       tunnels,
@@ -93,7 +99,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     const dial: AgentDialer['dial'] = (tunnel, header, first) => {
       if (tunnel.node === node) return checked(tunnel, header, first)
       const dialed = peers.dial(tunnel, header, first)
-      return isElsewhere(tunnel.node) ? this.#countForward(dialed) : dialed
+      return isElsewhere(tunnel.node) ? this.#forwards.count(dialed) : dialed
     }
     const isOwn = (sessionId: string): boolean => sessions.get(sessionId)?.node === node
     return {
@@ -137,29 +143,6 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
       sharesPorts: this.sharesPorts,
       log: this.log,
     })
-  }
-
-  /** After a suspension another node may own an address, so the lease is checked before the agent is used. */
-  #checked(local: AgentRegistry): AgentDialer['dial'] {
-    return async (tunnel, header, first) => {
-      if (this.otherNodes?.isCurrent === false) {
-        await this.#link.request('refreshLease', null)
-        if (this.directory.tunnels.get(tunnel.id)?.node !== tunnel.node)
-          throw new DialError('offline', `The tunnel ${tunnel.id} is at another node.`)
-      }
-      return local.dial(tunnel, header, first)
-    }
-  }
-
-  async #countForward(dialed: Promise<ByteStream>): Promise<ByteStream> {
-    try {
-      const stream = await dialed
-      this.#forwards.connected++
-      return stream
-    } catch (error) {
-      this.#forwards.failed++
-      throw error
-    }
   }
 
   /** The first snapshot comes before the response. */

@@ -372,15 +372,9 @@ class Workers {
       probe: (sessionId: string) => this.dialer.probe(sessionId),
       command: (order: { sessionId: string; command: AgentCommand }) =>
         this.dialer.command(order.sessionId, order.command),
-      refreshLease: () => this.#refreshLease(),
+      // The workers have the result before the response.
+      refreshLease: async () => this.#parts.cluster?.refreshLease(),
     }
-  }
-
-  /** The workers have the result before the response. */
-  async #refreshLease(): Promise<void> {
-    const { cluster } = this.#parts
-    await cluster?.membership.refresh()
-    await cluster?.directory.settled()
   }
 
   async #watch(node: string, kinds: readonly string[]): Promise<void> {

@@ -10,8 +10,10 @@ import type { NodeStore } from '#base/node-store.ts'
 import type { Settings } from '#base/settings.ts'
 import { StartError } from '#base/start-error.ts'
 import { inTime } from '#base/in-time.ts'
+import { checkedDial } from '#cluster/nodes/checked-dial.ts'
 import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
 import { type ClusterView, machineClock, type WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
+import { ForwardCounts } from '#cluster/nodes/forward-counts.ts'
 import { LEASE_MS, Membership, type ClusterNode } from '#cluster/nodes/membership.ts'
 import { machineOf } from '#registry/machine-of.ts'
 import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
@@ -21,10 +23,9 @@ import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import { TlsTransport } from '#gateway/cluster-links/tls-transport.ts'
 import { LocalAuthority, type TlsIdentity } from '#pki/local-authority.ts'
 import { anyConnection, otherConnections } from '#registry/agent-connections.ts'
-import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { AgentCommand } from '#registry/directory.ts'
 import type { OtherNodes } from '#registry/other-nodes.ts'
-import type { ByteStream } from '#tunnel/byte-stream.ts'
 
 const MOVED_CHECK_MS = 100
 
@@ -56,7 +57,7 @@ export class Cluster implements AsyncDisposable {
   readonly #peer: HostPort
   #peers: PeerLinks | undefined
   #methods: PeerMethods = {}
-  readonly #forwards = { connected: 0, failed: 0 }
+  readonly #forwards = new ForwardCounts()
   #workers: () => Omit<WorkerCounts, 'clients'> = () => ({ links: 0, forwards: { connected: 0, failed: 0 } })
 
   private constructor(options: ClusterOptions, peer: HostPort) {
@@ -118,11 +119,16 @@ export class Cluster implements AsyncDisposable {
       sharesPorts,
       log,
     })
-    const guarded = this.#guarded(local)
+    const checked = checkedDial({
+      local,
+      tunnels,
+      isCurrent: () => this.membership.isCurrent,
+      refresh: () => this.refreshLease(),
+    })
     const peers = new PeerLinks({
       node,
       tunnels,
-      local: { dial: guarded },
+      local: { dial: checked },
       log,
       transports: [transport],
       transportTo: () => transport,
@@ -135,8 +141,8 @@ export class Cluster implements AsyncDisposable {
     this.directory.onLost(tunnel => local.revoke(tunnel))
     const dial: AgentDialer['dial'] = (tunnel, header, first) =>
       tunnel.node === node
-        ? guarded(tunnel, header, first)
-        : this.#countForward(peers.dial(tunnel, header, first))
+        ? checked(tunnel, header, first)
+        : this.#forwards.count(peers.dial(tunnel, header, first))
     return {
       dial: dialAnyConnection(node, tunnels, dial),
       probe: async id => {
@@ -147,6 +153,12 @@ export class Cluster implements AsyncDisposable {
       },
       command: (sessionId, command) => this.#command(local, sessionId, command),
     }
+  }
+
+  /** The directory is up to date afterwards. */
+  async refreshLease(): Promise<void> {
+    await this.membership.refresh()
+    await this.directory.settled()
   }
 
   /** Open links with other nodes, in both directions. */
@@ -282,30 +294,6 @@ export class Cluster implements AsyncDisposable {
     await this.directory[Symbol.asyncDispose]()
     await this.membership.close()
     await this.#options.store[Symbol.asyncDispose]()
-  }
-
-  /** After a suspension another node may own an address, so the lease is checked before the agent is used. */
-  #guarded(local: LocalAgents): AgentDialer['dial'] {
-    return async (tunnel, header, first) => {
-      if (!this.membership.isCurrent) {
-        await this.membership.refresh()
-        await this.directory.settled()
-        if (this.directory.tunnels.get(tunnel.id)?.node !== this.node)
-          throw new DialError('offline', `The tunnel ${tunnel.id} is at another node.`)
-      }
-      return local.dial(tunnel, header, first)
-    }
-  }
-
-  async #countForward(dialed: Promise<ByteStream>): Promise<ByteStream> {
-    try {
-      const stream = await dialed
-      this.#forwards.connected++
-      return stream
-    } catch (error) {
-      this.#forwards.failed++
-      throw error
-    }
   }
 
   async #command(local: LocalAgents, sessionId: string, command: AgentCommand): Promise<void> {
