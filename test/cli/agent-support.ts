@@ -51,13 +51,13 @@ export class Watched implements AsyncDisposable {
     this.#more = Promise.withResolvers()
   }
 
-  /** Waits until the output has something. */
-  async sees(pattern: RegExp): Promise<RegExpExecArray> {
+  /** Waits until the output, or what `read` makes of it, has something. */
+  async sees(pattern: RegExp, read = (output: string) => output): Promise<RegExpExecArray> {
     const what = () => `${pattern} comes, after:
 ${this.#output}
 ${this.#complaint}`
     const look = () => {
-      const found = pattern.exec(this.#output) ?? undefined
+      const found = pattern.exec(read(this.#output)) ?? undefined
       if (found === undefined && this.child.exitCode !== null) throw new Error(`it ended before ${what()}`)
       return found
     }
