@@ -7,14 +7,7 @@ import type { GatewaySettings } from '#base/settings.ts'
 import type { AgentCommand, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { anyConnection } from '#registry/agent-connections.ts'
-import {
-  LiveView,
-  type CaptureRecord,
-  type ReplayOrder,
-  type RequestHistory,
-  type RequestPage,
-  type RequestWatcher,
-} from '#registry/live.ts'
+import { LiveView } from '#registry/live.ts'
 import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
 import { CountsOfWorkers } from '#cluster/nodes/counts-of-workers.ts'
 import type { LocalAgents } from '#cluster/nodes/cluster.ts'
@@ -23,7 +16,6 @@ import { clusterRequests, peerMethods } from '#cluster/nodes/cluster-requests.ts
 import type { WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
 import { ownSessions } from '#cluster/own-sessions.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
-import { pageByIdDesc } from '#base/page-by-id.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
 import { Records } from '#registry/records/records.ts'
 import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
@@ -41,10 +33,11 @@ import { workerProgram } from '#cluster/program.ts'
 import { plainConfig, plainSettings, type WorkerStart, type WorkerState } from '#cluster/protocol.ts'
 import { RelayedPipe } from '#cluster/relayed-pipe.ts'
 import type { RequestBatch } from '#cluster/request-batches.ts'
-import { RequestWatches, type RequestWatch } from '#cluster/request-watches.ts'
+import { RequestWatches } from '#cluster/request-watches.ts'
 import type { DirectoryChange } from '#cluster/directory-copy.ts'
 import { type DirectoryRecords, recordsOf } from '#cluster/shared-directory.ts'
 import type { WorkerHost } from '#cluster/worker-host.ts'
+import { askAll, WorkerRequests } from '#cluster/worker-requests.ts'
 import { WorkerProcesses } from '#cluster/worker-processes.ts'
 
 const RESTART_MS = 1000
@@ -56,8 +49,6 @@ const TAKE_OVER_MS = 10_000
 /** Of a cluster, the name of a worker begins with that of its node. */
 const nodeAt = (index: number, { cluster }: Pick<GatewayParts, 'cluster'>): string =>
   cluster === undefined ? `w${index + 1}` : `${cluster.node}.w${index + 1}`
-
-type ResourceBody = Record<string, unknown>
 
 interface Worker {
   readonly node: string
@@ -80,6 +71,7 @@ class Workers {
   readonly #own = new Registry()
   readonly #loop = watchLoop(this.#own)
   readonly #watches = new RequestWatches((name, argument) => this.#notifyAll(name, argument))
+  readonly requests = new WorkerRequests(() => this.#channels(), this.#watches)
   readonly #nodes: readonly string[]
   readonly #counts = new CountsOfWorkers()
   #bound: Gateway['bound'] = {}
@@ -142,7 +134,7 @@ class Workers {
   }
 
   async metrics(): Promise<string> {
-    const theirs = await this.#askAll<Snapshot>('metrics', null)
+    const theirs = await askAll<Snapshot>(this.#channels(), 'metrics', null)
     return renderMetrics(mergeSnapshots([...theirs, this.#own.snapshot()]))
   }
 
@@ -155,70 +147,28 @@ class Workers {
     return Promise.all(this.#nodes.map(node => nodeStatus(node, this.#workers.get(node)?.channel)))
   }
 
-  /** All workers decide alike, so the first that responds is right. */
-  readonly explain: Gateway['explain'] = async request => {
-    for (const { channel } of this.#workers.values()) {
-      const found = await inTime(channel.request<Awaited<ReturnType<Gateway['explain']>>>('explain', request))
-      if (found !== undefined) return found
-    }
-    return fail('gateway_silent')
-  }
-
-  async findRequest(id: string): Promise<ResourceBody | undefined> {
-    return (await this.#askAll<ResourceBody | undefined>('findRequest', id)).find(
-      found => found !== undefined,
-    )
-  }
-
-  async listRequests(page: RequestPage): Promise<ResourceBody[]> {
-    const found = await this.#askAll<ResourceBody[]>('listRequests', page)
-    return pageByIdDesc(found.flat(), ({ id }) => String(id), page)
-  }
-
-  async findCapture(id: string): Promise<CaptureRecord | undefined> {
-    return (await this.#askAll<CaptureRecord | undefined>('findCapture', id)).find(
-      found => found !== undefined,
-    )
-  }
-
-  /** Only the process that has the capture sends it again. */
-  async replay(order: ReplayOrder): Promise<CaptureRecord | undefined> {
-    for (const { channel } of this.#workers.values()) {
-      const isThere = await channel.request<boolean>('hasCapture', order.id).catch(() => false)
-      if (isThere) return channel.request('replay', order)
-    }
-    return undefined
-  }
-
-  watchRequests(filters: RequestWatch['filters'], watcher: RequestWatcher): () => void {
-    return this.#watches.add(filters, watcher)
-  }
-
   async #ask<Result>(sessionId: string, method: string, argument: unknown): Promise<Result> {
     const node = this.directory.sessions.get(sessionId)?.node
     const worker = node === undefined ? undefined : this.#workers.get(node)
     return worker ? worker.channel.request(method, argument) : fail('not_found')
   }
 
-  #notifyAll(name: string, argument: unknown): void {
-    for (const { channel } of this.#workers.values()) channel.notify(name, argument)
+  #channels(): Channel[] {
+    return [...this.#workers.values()].map(({ channel }) => channel)
   }
 
-  /** The results of responsive workers. */
-  async #askAll<Result>(method: string, argument: unknown): Promise<Result[]> {
-    const asked = [...this.#workers.values()].map(({ channel }) => channel.request<Result>(method, argument))
-    const answered = await Promise.allSettled(asked)
-    return answered.flatMap(it => (it.status === 'fulfilled' ? [it.value] : []))
+  #notifyAll(name: string, argument: unknown): void {
+    for (const channel of this.#channels()) channel.notify(name, argument)
   }
 
   async quiesce(deadlineMs: number): Promise<void> {
     this.#closing = true
-    await this.#askAll('quiesce', deadlineMs)
+    await askAll(this.#channels(), 'quiesce', deadlineMs)
   }
 
   async moveOut(deadlineMs: number): Promise<void> {
     this.#closing = true
-    await this.#askAll('moveOut', deadlineMs)
+    await askAll(this.#channels(), 'moveOut', deadlineMs)
   }
 
   async drain(deadlineMs: number): Promise<void> {
@@ -453,15 +403,8 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
     httpPort: bound.http && (settings.public_http_port ?? bound.http.port),
     httpsPort: bound.https && (settings.public_https_port ?? bound.https.port),
   }
-  const own: RequestHistory = {
-    find: id => workers.findRequest(id),
-    list: page => workers.listRequests(page),
-    watch: (filters, watcher) => workers.watchRequests(filters, watcher),
-    capture: id => workers.findCapture(id),
-    replay: order => workers.replay(order),
-  }
   if (cluster) {
-    cluster.serve(peerMethods(own, workers.local))
+    cluster.serve(peerMethods(workers.requests, workers.local))
     await cluster.announce(bound.agent, () => workers.clientConnections ?? 0)
   }
   const running = opened.move()
@@ -471,8 +414,8 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
       directory,
       records,
       dialer: workers.dialer,
-      requests: cluster ? clusterRequests(own, cluster) : own,
-      explain: workers.explain,
+      requests: cluster ? clusterRequests(workers.requests, cluster) : workers.requests,
+      explain: workers.requests.explain,
     }),
     bound,
     records,
