@@ -7,26 +7,22 @@ import type { GatewaySettings } from '#base/settings.ts'
 import type { AgentCommand, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { anyConnection } from '#registry/agent-connections.ts'
-import { LiveView } from '#registry/live.ts'
 import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
 import { CountsOfWorkers } from '#cluster/nodes/counts-of-workers.ts'
 import type { LocalAgents } from '#cluster/nodes/cluster.ts'
 import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
-import { clusterRequests, peerMethods } from '#cluster/nodes/cluster-requests.ts'
 import type { WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
 import { ownSessions } from '#cluster/own-sessions.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
-import { Records } from '#registry/records/records.ts'
 import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
 import type { TrafficBatch } from '#telemetry/traffic-events.ts'
 import type { CodeClaim } from '#auth/sign-in/code-claims.ts'
 import type { SignedInUser } from '#auth/sign-in/user-session-store.ts'
-import { gatewayConfig, infoOf } from '#cluster/gateway-config.ts'
-import type { GatewayParts, GatewayHandle } from '#cluster/gateway-handle.ts'
+import { gatewayConfig } from '#cluster/gateway-config.ts'
+import type { GatewayParts } from '#cluster/gateway-handle.ts'
 import { Channel } from '#cluster/channel.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
-import { StartError } from '#base/start-error.ts'
 import { inTime } from '#base/in-time.ts'
 import { nodeStatus, type NodeStatus } from '#cluster/process-status.ts'
 import { workerProgram } from '#cluster/program.ts'
@@ -38,7 +34,6 @@ import type { DirectoryChange } from '#cluster/directory-copy.ts'
 import { type DirectoryRecords, recordsOf } from '#cluster/shared-directory.ts'
 import type { WorkerHost } from '#cluster/worker-host.ts'
 import { askAll, WorkerRequests } from '#cluster/worker-requests.ts'
-import { WorkerProcesses } from '#cluster/worker-processes.ts'
 
 const RESTART_MS = 1000
 /** Agents of a worker that is replaced may take this long to finish their requests. */
@@ -60,7 +55,7 @@ interface Worker {
 }
 
 /** Gateways in separate processes, on the same ports; this process makes the common decisions. */
-class Workers {
+export class Workers {
   readonly directory: LocalDirectory | ClusterDirectory
   readonly #recent: RecentNames
   readonly #names: OnlineNamesFile
@@ -379,55 +374,5 @@ class Workers {
         throw error
       }
     })
-  }
-}
-
-/** Runs the gateway in several processes. */
-export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> {
-  await using opened = new AsyncDisposableStack()
-  const { settings, version, source, cluster } = parts
-  let drainMs = 0
-  const workers = opened.adopt(new Workers(parts, parts.workerHost ?? new WorkerProcesses()), it =>
-    it.drain(drainMs),
-  )
-  try {
-    await workers.start()
-  } catch (error) {
-    throw new StartError(error instanceof Error ? error.message : String(error))
-  }
-  const records = new Records(parts.log)
-  opened.defer(await records.follow(source))
-  const { directory, bound } = workers
-  const info = {
-    ...infoOf(settings, cluster?.node ?? 'main', version),
-    httpPort: bound.http && (settings.public_http_port ?? bound.http.port),
-    httpsPort: bound.https && (settings.public_https_port ?? bound.https.port),
-  }
-  if (cluster) {
-    cluster.serve(peerMethods(workers.requests, workers.local))
-    await cluster.announce(bound.agent, () => workers.clientConnections ?? 0)
-  }
-  const running = opened.move()
-  return {
-    live: new LiveView({
-      info,
-      directory,
-      records,
-      dialer: workers.dialer,
-      requests: cluster ? clusterRequests(workers.requests, cluster) : workers.requests,
-      explain: workers.requests.explain,
-    }),
-    bound,
-    records,
-    clientConnections: () => workers.clientConnections,
-    processes: () => workers.processes(),
-    metrics: () => workers.metrics(),
-    reload: changes => workers.reload(changes),
-    quiesce: deadlineMs => workers.quiesce(deadlineMs),
-    moveOut: deadlineMs => workers.moveOut(deadlineMs),
-    drain(deadlineMs) {
-      drainMs = deadlineMs
-      return running.disposeAsync()
-    },
   }
 }

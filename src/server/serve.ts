@@ -13,7 +13,7 @@ import { type GatewayHandle, type GatewayParts, hasWorkers } from '#cluster/gate
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import { startInProcess } from '#cluster/in-process.ts'
 import type { WorkerHost } from '#cluster/worker-host.ts'
-import { startWorkers } from '#cluster/workers.ts'
+import { startWorkers } from '#cluster/start-workers.ts'
 import { openAuthority } from '#domains/acme.ts'
 import type { Watching } from '#domains/domain-watch.ts'
 import { sharedDomain } from '#domains/shared-domain.ts'
