@@ -1,41 +1,19 @@
-import { once } from 'node:events'
-import { connect, type TLSSocket } from 'node:tls'
-import { OWN_ALPN } from '#tunnel/alpn.ts'
-import { answerHeartbeat } from '#tunnel/heartbeat.ts'
-import { authAnswer, bindAnswer, unbindAnswer } from '#tunnel/messages.ts'
-import { MuxSession } from '#tunnel/mux-session.ts'
+import { bindAnswer, unbindAnswer } from '#tunnel/messages.ts'
+import type { MuxSession } from '#tunnel/mux-session.ts'
 import { call } from '#tunnel/rpc.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
+import { signIn } from './agent-session.ts'
 
-/** An agent with one connection that opens tunnels, and closes every connection of a client at once. */
+/** An agent with one connection that opens tunnels. */
 export class BindingAgent implements Disposable {
-  readonly #socket: TLSSocket
   readonly #session: MuxSession
 
-  private constructor(socket: TLSSocket) {
-    this.#socket = socket
-    this.#session = new MuxSession(socket, {
-      role: 'client',
-      accept: (type, stream) => (type === streamTypes.heartbeat ? answerHeartbeat(stream) : stream.abort()),
-    })
+  private constructor(session: MuxSession) {
+    this.#session = session
   }
 
   static async signIn(port: number, authtoken: string): Promise<BindingAgent> {
-    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: [OWN_ALPN] })
-    await once(socket, 'secureConnect')
-    const agent = new BindingAgent(socket)
-    const request = {
-      Version: ['3', '2'],
-      ClientId: '',
-      Extra: { OS: 'linux', Arch: 'x64', AuthToken: authtoken, Version: 'bench', ClientType: 'bench' },
-    }
-    const { Error: refusal } = await call(agent.#session, {
-      type: streamTypes.auth,
-      request,
-      answer: authAnswer,
-    })
-    if (refusal !== '') throw new Error(refusal)
-    return agent
+    return new BindingAgent(await signIn(port, authtoken))
   }
 
   /** Resolves to the id of the tunnel. */
@@ -58,6 +36,6 @@ export class BindingAgent implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#socket.destroy()
+    this.#session.close()
   }
 }

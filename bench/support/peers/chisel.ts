@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Running, words } from '../processes.ts'
 import { goPrograms } from './builds.ts'
-import type { Contender, Upstream } from './contender.ts'
+import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 
 const HOST = '127.0.0.1'
@@ -29,10 +29,6 @@ export async function chisel(_folder: string, upstream: Upstream): Promise<Conte
     name: 'chisel',
     http: { port: http, host: 'localhost' },
     tcp: { port: tcp, host: 'localhost' },
-    pids: [server.pid, client.pid],
-    async [Symbol.asyncDispose]() {
-      await client[Symbol.asyncDispose]()
-      await server[Symbol.asyncDispose]()
-    },
+    ...serverAndClient(server, client),
   }
 }

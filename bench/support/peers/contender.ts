@@ -1,3 +1,5 @@
+import type { Running } from '../processes.ts'
+
 /** The address for clients. */
 export interface Door {
   readonly port: number
@@ -28,3 +30,15 @@ export interface Upstream {
   readonly tcp: number
   readonly grpc: number
 }
+
+/** The processes of a contender: first the client ends, which would otherwise reconnect. */
+export const serverAndClient = (
+  server: Running,
+  client: Running,
+): Pick<Contender, 'pids' | typeof Symbol.asyncDispose> => ({
+  pids: [server.pid, client.pid],
+  async [Symbol.asyncDispose]() {
+    await client[Symbol.asyncDispose]()
+    await server[Symbol.asyncDispose]()
+  },
+})

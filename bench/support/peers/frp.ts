@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Running } from '../processes.ts'
 import { goPrograms } from './builds.ts'
-import type { Contender, Upstream } from './contender.ts'
+import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 
 const HOST = 'bench.localhost'
@@ -38,10 +38,6 @@ export async function frp(folder: string, upstream: Upstream): Promise<Contender
     name: 'frp',
     http: { port: http, host: HOST },
     tcp: { port: tcp, host: 'localhost' },
-    pids: [server.pid, client.pid],
-    async [Symbol.asyncDispose]() {
-      await client[Symbol.asyncDispose]()
-      await server[Symbol.asyncDispose]()
-    },
+    ...serverAndClient(server, client),
   }
 }

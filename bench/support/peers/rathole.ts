@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { outputOf, Running } from '../processes.ts'
 import { cargoPrograms } from './builds.ts'
-import type { Contender, Upstream } from './contender.ts'
+import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 
 const HOST = '127.0.0.1'
@@ -47,10 +47,6 @@ export async function rathole(folder: string, upstream: Upstream): Promise<Conte
     name: 'rathole',
     http: { port: http, host: 'localhost' },
     tcp: { port: tcp, host: 'localhost' },
-    pids: [server.pid, client.pid],
-    async [Symbol.asyncDispose]() {
-      await client[Symbol.asyncDispose]()
-      await server[Symbol.asyncDispose]()
-    },
+    ...serverAndClient(server, client),
   }
 }

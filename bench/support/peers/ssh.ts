@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { userInfo } from 'node:os'
 import { outputOf, Running, words } from '../processes.ts'
 import { needTool } from '../tools.ts'
-import type { Contender, Upstream } from './contender.ts'
+import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 
 /** `ssh -R` through an OpenSSH server of our own. */
@@ -39,10 +39,6 @@ LogLevel ERROR
     name: 'ssh -R',
     http: { port: http, host },
     tcp: { port: tcp, host },
-    pids: [server.pid, client.pid],
-    async [Symbol.asyncDispose]() {
-      await client[Symbol.asyncDispose]()
-      await server[Symbol.asyncDispose]()
-    },
+    ...serverAndClient(server, client),
   }
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Running } from '../processes.ts'
 import { needTool } from '../tools.ts'
-import type { Contender, Upstream } from './contender.ts'
+import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { newCertificate } from './nginx.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 
@@ -28,10 +28,6 @@ export async function stunnelPair(folder: string, upstream: Upstream): Promise<C
   return {
     name: 'stunnel pair',
     tcp: { port: outer, host: 'localhost' },
-    pids: [server.pid, client.pid],
-    async [Symbol.asyncDispose]() {
-      await client[Symbol.asyncDispose]()
-      await server[Symbol.asyncDispose]()
-    },
+    ...serverAndClient(server, client),
   }
 }
