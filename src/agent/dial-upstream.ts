@@ -13,6 +13,9 @@ const localhost: LookupFunction = (_, __, answer) =>
     { address: '::1', family: 6 },
   ])
 
+/** On this machine an address refuses at once, so that a late answer only shows that the machine was busy. */
+const localhostFamilies = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: DIAL_MS }
+
 /**
  * Opens a connection to the service behind an endpoint; bytes may be written at once. `plain`: the client's own TLS is
  * passed through.
@@ -38,7 +41,7 @@ function limit(socket: Socket, event: 'connect' | 'secureConnect'): void {
 export function placeOf({ place }: UpstreamTarget) {
   if ('path' in place) return { path: place.path, allowHalfOpen: true }
   return place.host === 'localhost'
-    ? { ...place, allowHalfOpen: true, autoSelectFamily: true, lookup: localhost }
+    ? { ...place, allowHalfOpen: true, lookup: localhost, ...localhostFamilies }
     : { ...place, allowHalfOpen: true }
 }
 

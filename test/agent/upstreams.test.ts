@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer as createWeb } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -15,6 +16,7 @@ import { ScriptedGateway } from './scripted-gateway.ts'
 import { disposable, HOST, readAll, type Service, tcp } from './support.ts'
 import { until } from '../support/until.ts'
 import { listening } from '../support/net.ts'
+import { freePort } from '../support/free-ports.ts'
 
 const authority = await LocalAuthority.open(await makeLocalRoot('services'))
 const leaf = await authority.issue(['localhost', HOST, 'visited.test'])
@@ -40,13 +42,6 @@ async function online(endpoint: EndpointOptions, maxConnections?: number) {
   }
 }
 
-/** A port where nobody listens. */
-async function deadPort(): Promise<number> {
-  const service = await tcp(() => undefined)
-  await service[Symbol.asyncDispose]()
-  return service.port
-}
-
 async function tlsService(options: TlsOptions, serve: (socket: Socket) => void): Promise<Service> {
   const server = createTls({ ...keyOf(leaf), ...options, allowHalfOpen: true } as TlsOptions, serve)
   return { ...(await listening(server)), server }
@@ -56,7 +51,7 @@ suite('a service that cannot be reached', () => {
   const webHeaders: Partial<ProxyHeader>[] = [{ Proto: 'http' }, { Proto: 'https' }]
   for (const header of webHeaders) {
     test(`is answered for in HTTP, on ${header.Proto}`, async () => {
-      const port = await deadPort()
+      const port = await freePort()
       await using it = await online({ forwardTo: port })
       const ear = listen(await it.visit('POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n', header))
       await ear.whenEnded
@@ -71,7 +66,7 @@ suite('a service that cannot be reached', () => {
   }
 
   test('is answered for in HTTP where a labelled tunnel is behind an HTTPS edge', async () => {
-    await using it = await online({ labels: { a: 'b' }, forwardTo: await deadPort() })
+    await using it = await online({ labels: { a: 'b' }, forwardTo: await freePort() })
     const ear = listen(await it.visit('', { Proto: '', EdgeType: '3' }))
     await ear.whenEnded
     assert.match(ear.text, /^HTTP\/1\.1 502 /)
@@ -81,7 +76,7 @@ suite('a service that cannot be reached', () => {
   })
 
   test('ends the connection without a byte where something else is spoken', async () => {
-    await using it = await online({ proto: 'tcp', forwardTo: await deadPort() })
+    await using it = await online({ proto: 'tcp', forwardTo: await freePort() })
     const stream = await it.visit('hello')
     const ear = listen(stream)
     await ear.whenEnded
@@ -91,7 +86,7 @@ suite('a service that cannot be reached', () => {
   })
 
   test('does not use up the connections there may be', async () => {
-    await using it = await online({ proto: 'tcp', forwardTo: await deadPort() }, 2)
+    await using it = await online({ proto: 'tcp', forwardTo: await freePort() }, 2)
     for (let count = 0; count < 10; count++) {
       const stream = await it.visit('x')
       const ear = listen(stream)
@@ -102,7 +97,29 @@ suite('a service that cannot be reached', () => {
   })
 })
 
+/** Has this process stand still for longer than Node waits for one of several addresses, in its next connection. */
+function stallAtConnect(): void {
+  const stall = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
+  const begun = (): void => {
+    unsubscribe('net.client.socket', begun)
+    // The connection is under way after the current turn, and its event is read in the next one.
+    process.nextTick(() => process.nextTick(stall))
+  }
+  subscribe('net.client.socket', begun)
+}
+
 suite('a connection to a service', () => {
+  test('is opened though the machine stands still meanwhile', async () => {
+    await using service = await tcp(echo)
+    await using it = await online({ proto: 'tcp', forwardTo: service.port })
+    stallAtConnect()
+    const stream = await it.visit('hello')
+    const ear = listen(stream)
+    stream.end()
+    await ear.whenEnded
+    assert.equal(ear.text, 'hello')
+  })
+
   test('that the service resets is reset for the visitor', async () => {
     await using service = await tcp(socket => socket.once('data', () => socket.resetAndDestroy()))
     await using it = await online({ proto: 'tcp', forwardTo: service.port })
