@@ -137,7 +137,7 @@ suite('--log', () => {
     await using service = await webService((_, response) => response.end('hello'))
     const args = ['http', service.port, '--log=stdout', '--scheme=http', '--name', 'unread']
     // A pipe holds 64 KiB; nothing reads it.
-    const child = spawn('/bin/sh', ['-c', '"$@" | sleep 60', 'sh', program, ...args], {
+    const child = spawn('/bin/sh', ['-c', '"$@" | sleep infinity', 'sh', program, ...args], {
       env: { ...process.env, ...environmentOf(server) },
       stdio: 'ignore',
       detached: true,

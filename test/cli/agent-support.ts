@@ -21,6 +21,8 @@ export class Watched implements AsyncDisposable {
   #output = ''
   #complaint = ''
   #more = Promise.withResolvers<void>()
+  /** All of its output was read. */
+  #isOver = false
 
   constructor(child: ChildProcess) {
     this.child = child
@@ -42,6 +44,7 @@ export class Watched implements AsyncDisposable {
 
   async #whenEnded(): Promise<void> {
     await once(this.child, 'close')
+    this.#isOver = true
     this.#wake()
     whatItTold(this.child).end()
   }
@@ -58,7 +61,7 @@ ${this.#output}
 ${this.#complaint}`
     const look = () => {
       const found = pattern.exec(read(this.#output)) ?? undefined
-      if (found === undefined && this.child.exitCode !== null) throw new Error(`it ended before ${what()}`)
+      if (found === undefined && this.#isOver) throw new Error(`it ended before ${what()}`)
       return found
     }
     return until(look, { what, withinMs: PATIENCE_MS, next: () => this.#more.promise })

@@ -19,7 +19,19 @@ export class LocalAgent implements AsyncDisposable {
     this.url = url
   }
 
+  /** Waits until its tunnels are open: the API waits a few seconds for that, which a busy machine can exceed. */
   static async start(
+    server: TestServer,
+    args?: readonly string[],
+    environment?: Record<string, string>,
+  ): Promise<LocalAgent> {
+    const local = await LocalAgent.startOffline(server, args, environment)
+    await local.agent.sees(/ msg=online /)
+    return local
+  }
+
+  /** Waits for the local API only. */
+  static async startOffline(
     server: TestServer,
     args: readonly string[] = ['start', '--none'],
     environment: Record<string, string> = {},
