@@ -16,6 +16,7 @@ import { relayTo } from './relay.ts'
 import { signIn, StatusLog, visit, web } from './support.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '../support/until.ts'
 
 let server: TestServer
 before(async () => (server = await startServer()))
@@ -242,9 +243,10 @@ suite('an agent at the HTTPS port of the gateway', () => {
     await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
     const { url } = await agent.listen({ proto: 'http', forwardTo: service.port })
     assert.equal((await visit(url)).body, 'over 443')
-    const metrics = await (await fetch(`${server.api.url}/metrics`)).text()
-    assert.match(metrics, /^adit_connections\{kind="agent"\} 1$/m)
-    assert.match(metrics, /^adit_connections\{kind="https"\} 0$/m)
+    // Those of the tests before may not be closed yet.
+    const metrics = async () => (await fetch(`${server.api.url}/metrics`)).text()
+    await until(metrics, { fits: text => /^adit_connections\{kind="agent"\} 1$/m.test(text) })
+    assert.match(await metrics(), /^adit_connections\{kind="https"\} 0$/m)
     const seen = log.seen.length
     relay.cut()
     await log.next(({ state }) => state === 'online', seen)

@@ -4,6 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
 import { caOf, dial, readAll, signIn, tcp, visit, web } from './support.ts'
 import { until } from '../support/until.ts'
+import { freePort } from '../support/free-ports.ts'
 
 async function made(api: Caller, path: string, body: object): Promise<{ id: string }> {
   const answer = await api.post(path, body)
@@ -59,12 +60,11 @@ suite('a labelled tunnel', () => {
     await using service = await tcp(async socket => socket.end(`got ${await readAll(socket)}`))
     await using agent = await signIn(server)
     await agent.listen({ labels: { app: 'raw' }, forwardTo: service.port })
-    const free = await tcp(() => undefined)
-    await free[Symbol.asyncDispose]()
-    const hostports = [`any.test:${free.port}`]
+    const port = await freePort()
+    const hostports = [`any.test:${port}`]
     await made(api, '/edges/tcp', { hostports, backend: { enabled: true, backend_id: backend.id } })
     // The gateway opens the port a moment after the edge was made.
-    const socket = await until(() => dial(`tcp://any.test:${free.port}`).catch(() => undefined))
+    const socket = await until(() => dial(`tcp://any.test:${port}`).catch(() => undefined))
     socket.end('bytes')
     assert.equal(await readAll(socket), 'got bytes')
   })

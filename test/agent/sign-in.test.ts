@@ -111,14 +111,11 @@ suite('signing in', () => {
       forwardTo: service.port,
     })
     assert.equal((await visit(tunnel.url)).body, 'alone')
-    const count = (await server.api.get('/tunnel_sessions')).body.tunnel_sessions.length
-    assert.equal(count, 1)
+    // The sessions of the tests before may still be listed.
+    const count = async () => (await server.api.get('/tunnel_sessions')).body.tunnel_sessions.length
+    await until(count, { what: 'one session', fits: found => found === 1 })
     await tunnel.close()
-    for (let left = 100; left > 0; left--) {
-      const { body } = await server.api.get('/tunnel_sessions')
-      if (body.tunnel_sessions.length === 0) return
-    }
-    assert.fail('the session is still there')
+    await until(count, { what: 'no session', fits: found => found === 0 })
   })
 
   test('leaves nothing behind when the one tunnel is refused', async () => {
@@ -132,9 +129,10 @@ suite('signing in', () => {
   })
 
   test('tells how far away the gateway is', async () => {
+    const begun = performance.now()
     await using agent = await signIn(server, { heartbeat: { intervalMs: 20 } })
     const latency = await until(() => agent.latencyMs)
-    assert.ok(latency < 1000)
+    assert.ok(latency > 0 && latency < performance.now() - begun)
     assert.equal(agent.status.latencyMs, agent.latencyMs)
   })
 })
