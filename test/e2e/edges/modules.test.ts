@@ -47,13 +47,20 @@ suite('modules of a route, through TLS', () => {
         error_threshold_percentage: 0.5,
       },
     })
-    const open = await until(() => world.ask(url), { fits: ({ status }) => status === 503 })
+    // On a slow machine it may have tried the service again before the first visit that it answers itself.
+    let before = 0
+    const visit = () => {
+      before = asked
+      return world.ask(url)
+    }
+    const open = await until(visit, { fits: ({ status }) => status === 503 })
     assert.equal(open.code, 'ERR_ADIT_3202')
     assert.equal(open.headers['retry-after'], '1')
-    assert.equal(asked, 3)
+    assert.ok(before >= 3)
+    assert.equal(asked, before)
     failing = false
     await until(() => world.ask(url), { fits: ({ status }) => status === 200 })
-    assert.equal(asked, 4)
+    assert.equal(asked, before + 1)
     assert.equal((await world.ask(url)).status, 200)
   })
 
