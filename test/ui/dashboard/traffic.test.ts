@@ -84,6 +84,8 @@ suite('the traffic page', () => {
     await page.getByRole('option', { name: '/admin/users' }).waitFor()
     assert.deepEqual(await dashboard.findings(), [])
     await page.keyboard.press('Escape')
+    // It clears the filter; there is nothing to choose until the list is loaded again.
+    await page.getByRole('option', { name: '/cart' }).waitFor()
     await page.keyboard.press('j')
     await page.getByRole('option', { name: '/admin/users', selected: true }).waitFor()
     await page.keyboard.press('Enter')
@@ -112,6 +114,33 @@ suite('the traffic page', () => {
     await page.getByRole('option', { name: '/paused' }).waitFor()
     await page.getByRole('button', { name: 'Clear' }).click()
     await page.getByText('No requests yet.').waitFor()
+  })
+
+  test('shows a request once that ends before the list of earlier ones has arrived, and newest first', async () => {
+    await ask('/twice/earlier')
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    const list = Promise.withResolvers<void>()
+    await page.route(
+      url => url.pathname === '/requests',
+      async route => {
+        await list.promise
+        await route.continue()
+      },
+    )
+    await dashboard.visit('/requests?filter=path:/twice', 'Traffic')
+    await page.locator('main').getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await ask('/twice/later')
+    await page.getByText('Paused, 1 new').waitFor()
+    const listed = page.waitForResponse(response => new URL(response.url()).pathname === '/requests')
+    list.resolve()
+    await (await listed).finished()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.locator('.row').nth(1).waitFor()
+    const paths = await page.locator('.row .path').allInnerTexts()
+    assert.deepEqual(paths, ['/twice/later', '/twice/earlier'])
+    assert.deepEqual(dashboard.errors, [])
   })
 
   test('runs nothing of paths and notes, and fits 375 px', async () => {
@@ -157,7 +186,9 @@ suite('the traffic page', () => {
     const height = () => page.locator('.spacer').evaluate(element => element.clientHeight)
     await send(100)
     await until(height, { what: 'rows for 100 requests', fits: found => found === 100 * 28 })
-    const count = await page.locator('.row').count()
+    // The list measures its box only after it was shown for the first time.
+    const shown = await page.locator('.requests').evaluate(box => Math.ceil(box.clientHeight / 28) + 8)
+    const count = await until(() => page.locator('.row').count(), { fits: found => found === shown })
     assert.ok(count < 80)
     await page.evaluate(`document.querySelectorAll('.row').forEach(row => (row.wasThere = true))`)
     await send(200)

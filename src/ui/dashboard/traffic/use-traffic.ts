@@ -24,20 +24,40 @@ export interface LiveTraffic {
 
 interface Buffers {
   rows: EndedRequest[]
-  pending: EndedRequest[]
+  /** By id, oldest first. */
+  pending: Map<string, EndedRequest>
   timer: ReturnType<typeof setTimeout> | undefined
 }
 
-/** Puts the pending requests before the rows. */
-function merge({ rows, pending }: Buffers): EndedRequest[] {
+const emptyBuffers = (): Buffers => ({ rows: [], pending: new Map(), timer: undefined })
+
+/** The pending requests that the rows do not have, newest first. */
+function unseen({ rows, pending }: Buffers): EndedRequest[] {
   const known = new Set(rows.map(({ id }) => id))
-  const added = pending.filter(({ id }) => !known.has(id)).toReversed()
-  return [...added, ...rows].slice(0, MAX_ROWS)
+  return [...pending.values()].filter(({ id }) => !known.has(id)).toReversed()
+}
+
+function dropOldest(pending: Map<string, EndedRequest>): void {
+  const [oldest = ''] = pending.keys()
+  pending.delete(oldest)
+}
+
+/** Adds requests from before a stream was opened, newest first, behind those that it has sent meanwhile. */
+function insertEarlier(
+  buffers: Buffers,
+  earlier: readonly EndedRequest[],
+  newestBefore: string | undefined,
+): void {
+  const { rows, pending } = buffers
+  const known = new Set([...rows.map(({ id }) => id), ...pending.keys()])
+  const at = rows.findIndex(({ id }) => id === newestBefore)
+  const missed = earlier.filter(({ id }) => !known.has(id))
+  buffers.rows = rows.toSpliced(at < 0 ? rows.length : at, 0, ...missed).slice(0, MAX_ROWS)
 }
 
 /** The requests that end from now on, after the last ones before. */
 export function useTraffic(key: string, filter: RequestQuery, isPaused: boolean): LiveTraffic {
-  const buffers = useRef<Buffers>({ rows: [], pending: [], timer: undefined })
+  const buffers = useRef(emptyBuffers())
   const paused = useRef(isPaused)
   const [shown, setShown] = useState<readonly EndedRequest[]>([])
   const [waiting, setWaiting] = useState(0)
@@ -47,9 +67,10 @@ export function useTraffic(key: string, filter: RequestQuery, isPaused: boolean)
   const show = (): void => {
     const { current } = buffers
     current.timer = undefined
-    if (paused.current) return setWaiting(current.pending.length)
-    current.rows = merge(current)
-    current.pending = []
+    const added = unseen(current)
+    if (paused.current) return setWaiting(added.length)
+    current.rows = [...added, ...current.rows].slice(0, MAX_ROWS)
+    current.pending.clear()
     setWaiting(0)
     setShown(current.rows)
   }
@@ -59,20 +80,27 @@ export function useTraffic(key: string, filter: RequestQuery, isPaused: boolean)
   }, [isPaused])
   useEffect(() => {
     const ends = new AbortController()
-    buffers.current = { rows: [], pending: [], timer: undefined }
+    buffers.current = emptyBuffers()
     setShown([])
     setDropped(0)
     setError(undefined)
     const add = (request: EndedRequest): void => {
       const { current } = buffers
       if (!matchesWords(filter, request)) return
-      current.pending.push(request)
-      if (current.pending.length > MAX_ROWS) current.pending.shift()
+      current.pending.set(request.id, request)
+      if (current.pending.size > MAX_ROWS) dropOldest(current.pending)
       current.timer ??= setTimeout(show, SHOW_MS)
     }
     const before = async (): Promise<void> => {
+      const newest = buffers.current.rows[0]?.id
       const { items } = await api.requests.list({ ...filter.filters, limit: FIRST_PAGE })
-      if (!ends.signal.aborted) for (const item of items.toReversed()) add(item)
+      if (ends.signal.aborted) return
+      insertEarlier(
+        buffers.current,
+        items.filter(item => matchesWords(filter, item)),
+        newest,
+      )
+      buffers.current.timer ??= setTimeout(show, SHOW_MS)
     }
     const fail = (cause: unknown): void => {
       if (!ends.signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)))
@@ -82,11 +110,8 @@ export function useTraffic(key: string, filter: RequestQuery, isPaused: boolean)
       setError(undefined)
       before().catch(fail)
     }
-    const options = {
-      signal: ends.signal,
-      opened,
-      dropped: (count: number) => setDropped(sum => sum + count),
-    }
+    const lost = (count: number): void => setDropped(sum => sum + count)
+    const options = { signal: ends.signal, opened, dropped: lost }
     void follow(() => api.streams.requests(filter.filters, options), {
       item: add,
       state: setIsOpen,
@@ -100,7 +125,7 @@ export function useTraffic(key: string, filter: RequestQuery, isPaused: boolean)
   }, [key])
   const clear = (): void => {
     buffers.current.rows = []
-    buffers.current.pending = []
+    buffers.current.pending.clear()
     setWaiting(0)
     setShown([])
   }
