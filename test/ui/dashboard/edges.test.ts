@@ -76,6 +76,8 @@ suite('the edge page', () => {
     const dialog = page.getByRole('dialog', { name: 'Compression' })
     assert.deepEqual(await dashboard.findings(), [])
     await dialog.getByRole('button', { name: 'Save' }).click()
+    // The module can be shown before: while the dialog is open, keys reach nothing else.
+    await dialog.waitFor({ state: 'detached' })
     const chips = page.getByRole('list', { name: 'route /', exact: true })
     await chips.getByRole('button', { name: 'Compression', exact: true }).press('Enter')
     await dialog.getByLabel('Enabled').uncheck()
