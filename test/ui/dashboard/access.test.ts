@@ -143,8 +143,10 @@ suite('event deliveries', () => {
     const attempts = row.getByRole('list', { name: 'Attempts' }).getByRole('listitem')
     await attempts.first().getByText('500').waitFor()
     await row.getByRole('button', { name: 'Redeliver' }).click()
+    // Shown for seconds only.
+    const notice = page.getByText('They are being sent.').waitFor()
     await page.getByRole('dialog', { name: 'Redeliver' }).getByRole('button', { name: 'Redeliver' }).click()
-    await page.getByText('They are being sent.').waitFor()
+    await notice
     assert.equal(await page.locator('main img').count(), 0)
     assert.deepEqual(await dashboard.findings(), [])
   })

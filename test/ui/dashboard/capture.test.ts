@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { headerEdits } from '#ui/dashboard/capture/header-edits.ts'
 import { secretText } from '../../support/secrets.ts'
+import { until } from '../../support/until.ts'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
 import { Dashboard, closePages, launch } from './support.ts'
 
@@ -71,6 +72,7 @@ suite('captured requests', () => {
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
     const { requestId } = await hook()
+    await until(async () => (await world.server.api.get(`/requests/${requestId}`)).status === 200)
     await dashboard.visit(`/requests/${requestId}`, '/hook')
     await page.getByText('They were not captured').waitFor()
     assert.equal(await page.getByRole('link', { name: 'Capture on' }).count(), 0)

@@ -63,8 +63,10 @@ suite('passkeys of the dashboard', () => {
 
   async function addPasskey({ page }: Device): Promise<void> {
     await page.locator('details.menu > summary').click()
+    // Shown for seconds only.
+    const notice = page.getByText('The passkey is added.').waitFor()
     await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.getByText('The passkey is added.').waitFor()
+    await notice
   }
 
   /** Signs out, and in again with the passkey; returns what the server was sent. */

@@ -99,7 +99,7 @@ suite('the dashboard', () => {
     await world.make('/ip_policies', { description: 'made meanwhile' })
     await page.context().setOffline(false)
     await page.getByText('made meanwhile').waitFor()
-    await notice.waitFor({ state: 'detached' })
+    await notice.first().waitFor({ state: 'detached' })
   })
 
   test('says that the database is unavailable, and goes on when it is back', async () => {
