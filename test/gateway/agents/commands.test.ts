@@ -12,8 +12,8 @@ const excuses = {
 } as const
 const commands: readonly AgentCommand[] = ['restart', 'stop', 'update']
 
-async function online(settings: AgentSettings, extra: Record<string, unknown> = {}) {
-  const gateway = await startGateway({ agents: { commandMs: 100 } })
+async function online(settings: AgentSettings, extra: Record<string, unknown> = {}, commandMs = 60_000) {
+  const gateway = await startGateway({ agents: { commandMs } })
   const agent = await TestAgent.connect(gateway, settings)
   assert.equal((await agent.auth(gateway.source.credential().token, extra)).Error, '')
   const send = (command: AgentCommand) => gateway.sessions.command(agent.clientId, command)
@@ -52,7 +52,7 @@ for (const command of commands)
     })
 
     test('is said to be unanswered when no answer comes in time', async () => {
-      await using world = await online({})
+      await using world = await online({}, {}, 100)
       await assert.rejects(world.send(command), { code: 'command_unanswered' })
     })
 
