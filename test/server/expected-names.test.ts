@@ -39,7 +39,7 @@ suite('after a restart of the server', () => {
       await using before = await start(environment)
       const ca = join(folder.path, 'ca.pem')
       // One that does not come back within the test, so that nothing but the memory of the server answers.
-      const retry = { baseMs: 60_000, capMs: 60_000, random: () => 1 }
+      const retry = { baseMs: 3_600_000, capMs: 3_600_000, random: () => 1 }
       await using agent = disposable(
         await connect({ server: `127.0.0.1:${agents}`, authtoken: TOKEN, ca, retry }),
       )

@@ -5,6 +5,7 @@ import { newMember, type Member } from '../support/members.ts'
 import { newSshKey } from '../support/openssh.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Folder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
 
 suite('an SSH key that several owners have registered', () => {
   let server: TestServer
@@ -48,9 +49,11 @@ suite('an SSH key that several owners have registered', () => {
     })
 
   async function credentialOnline(): Promise<string> {
-    const { tunnel_sessions: sessions } = (await server.api.get('/tunnel_sessions')).body
-    assert.equal(sessions.length, 1)
-    return sessions[0].credential.id
+    // That of the test before may not have been seen to end yet.
+    const { body } = await until(() => server.api.get('/tunnel_sessions'), {
+      fits: ({ body: found }) => found.tunnel_sessions.length === 1,
+    })
+    return body.tunnel_sessions[0].credential.id
   }
 
   const idOf = (member: Member): string => registered.get(member)?.id ?? ''
