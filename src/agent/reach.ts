@@ -8,6 +8,9 @@ import { proxyFor } from '#agent/proxy/proxy-url.ts'
 import { socks5 } from '#agent/proxy/socks5.ts'
 import { Problem } from '#base/errors.ts'
 
+// By default Node abandons an address after 250 ms, less than a round trip over some links, or a pause of this process.
+const NEXT_ADDRESS_MS = 2500
+
 /** The addresses of a name, of which each attempt begins with another one. */
 const rotatedLookup =
   (attempt: number): LookupFunction =>
@@ -27,7 +30,12 @@ export async function reach(
 ): Promise<Socket> {
   const proxy = proxyFor(target.host, proxyUrl, process.env)
   if (proxy === undefined) {
-    const socket = connect({ ...target, lookup: rotatedLookup(attempt) })
+    const socket = connect({
+      ...target,
+      lookup: rotatedLookup(attempt),
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+    })
     try {
       await once(socket, 'connect', { signal })
       return socket

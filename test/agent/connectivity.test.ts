@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import dns from 'node:dns'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
 import { connect as connectTcp, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { after, before, suite, test } from 'node:test'
+import { after, before, mock, suite, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import 'reflect-metadata'
 import { ExtendedKeyUsage, type JsonGeneralNames } from '@peculiar/x509'
@@ -13,7 +15,7 @@ import { authority, person } from '../tls/people.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
 import { environmentOf } from '../cli/agent-support.ts'
 import { relayTo } from './relay.ts'
-import { signIn, StatusLog, visit, web } from './support.ts'
+import { signIn, stallAtConnect, StatusLog, visit, web } from './support.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from '../support/until.ts'
@@ -53,6 +55,30 @@ async function failures(address: string, ca?: string) {
   const found = steps.find(({ result }) => result === 'failed')
   return { error, diagnosed: `${found?.step}: ${found?.detail} ${found?.advice ?? ''}` }
 }
+
+test('a gateway whose name has a second address may respond late at the first', async () => {
+  // A name with two addresses needs a change of the system's files, so its resolution alone is replaced.
+  const addresses = ['127.0.0.1', '127.0.0.2'].map(address => ({ address, family: 4 }))
+  const resolve = (...[, , done]: [unknown, unknown, (error: null, found: typeof addresses) => void]) =>
+    done(null, addresses)
+  const replaced = mock.method(dns, 'lookup', resolve)
+  syncBuiltinESMExports()
+  try {
+    const log = new StatusLog()
+    stallAtConnect()
+    const { onStatus } = log
+    const agent = await signIn(server, { server: `localhost:${server.bound.agent?.port}`, onStatus })
+    await agent.close()
+    assert.deepEqual(
+      log.seen.filter(({ error }) => error !== undefined),
+      [],
+    )
+    assert.ok(replaced.mock.callCount() > 0)
+  } finally {
+    replaced.mock.restore()
+    syncBuiltinESMExports()
+  }
+})
 
 suite('a gateway that cannot be used is explained by the agent and by adit diagnose', () => {
   for (const [what, wish, code, message] of [

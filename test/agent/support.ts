@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import {
   createServer,
@@ -52,6 +53,17 @@ export async function signIn(
 
 export const disposable = (agent: Agent): Agent & AsyncDisposable =>
   Object.assign(agent, { [Symbol.asyncDispose]: () => agent.close() })
+
+/** Has this process stand still for longer than Node waits for one of several addresses, in its next connection. */
+export function stallAtConnect(): void {
+  const stall = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
+  const begun = (): void => {
+    unsubscribe('net.client.socket', begun)
+    // The connection is under way after the current turn, and its event is read in the next one.
+    process.nextTick(() => process.nextTick(stall))
+  }
+  subscribe('net.client.socket', begun)
+}
 
 /** Keeps the states an agent goes through, and lets a test wait for one. */
 export class StatusLog {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer as createWeb } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -13,7 +12,7 @@ import { asDuplex } from '#tunnel/duplex.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import { Ear, listen } from '../tunnel/support.ts'
 import { ScriptedGateway } from './scripted-gateway.ts'
-import { disposable, HOST, readAll, type Service, tcp } from './support.ts'
+import { disposable, HOST, readAll, type Service, stallAtConnect, tcp } from './support.ts'
 import { until } from '../support/until.ts'
 import { listening } from '../support/net.ts'
 import { freePort } from '../support/free-ports.ts'
@@ -96,17 +95,6 @@ suite('a service that cannot be reached', () => {
     }
   })
 })
-
-/** Has this process stand still for longer than Node waits for one of several addresses, in its next connection. */
-function stallAtConnect(): void {
-  const stall = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
-  const begun = (): void => {
-    unsubscribe('net.client.socket', begun)
-    // The connection is under way after the current turn, and its event is read in the next one.
-    process.nextTick(() => process.nextTick(stall))
-  }
-  subscribe('net.client.socket', begun)
-}
 
 suite('a connection to a service', () => {
   test('is opened though the machine stands still meanwhile', async () => {
