@@ -15,13 +15,14 @@ const ADDRESS = '5.5.5.5'
 const AUTHORITY = '5.5.6.1'
 const RESOLVER = '5.5.6.2'
 const DOMAIN = 'example.org'
-const PATIENCE_MS = 45_000
+const PATIENCE_MS = 120_000
 
 /** `adit serve` in a network of its own, with no more settings than are given. */
 class Server implements AsyncDisposable {
   readonly #folder = new Folder()
   readonly #child
   #stderr = ''
+  #isOver = false
   stdout = ''
 
   /** `by` is a command that runs the command behind it. */
@@ -36,6 +37,7 @@ class Server implements AsyncDisposable {
     this.#child = overhear(network.spawn(command, { env }), ['serve'])
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text))
+    this.#child.once('close', () => (this.#isOver = true))
   }
 
   /** Resolves when it has written this. */
@@ -44,7 +46,7 @@ class Server implements AsyncDisposable {
 ${this.stdout}${this.#stderr}`
     const look = () => {
       const isWritten = pattern.test(this.stdout)
-      if (!isWritten && this.#child.exitCode !== null) assert.fail(`it ended before ${what()}`)
+      if (!isWritten && this.#isOver) assert.fail(`it ended before ${what()}`)
       return isWritten
     }
     await until(look, { what, withinMs: PATIENCE_MS })

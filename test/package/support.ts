@@ -56,6 +56,8 @@ const PRINTS_MS = 60_000
 export class Serving implements AsyncDisposable {
   readonly child: ChildProcess
   output = ''
+  /** All that it wrote was read. */
+  #isOver = false
 
   constructor(command: readonly string[], environment: Record<string, string> = {}) {
     const [program = '', ...args] = command
@@ -65,13 +67,14 @@ export class Serving implements AsyncDisposable {
     })
     for (const stream of [this.child.stdout, this.child.stderr])
       stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text))
+    this.child.once('close', () => (this.#isOver = true))
   }
 
   /** The first match in what it prints. */
   async prints(pattern: RegExp): Promise<RegExpExecArray> {
     const look = () => {
       const match = pattern.exec(this.output) ?? undefined
-      if (match === undefined && this.child.exitCode !== null)
+      if (match === undefined && this.#isOver)
         throw new Error(`it ended with ${this.child.exitCode}: ${this.output}`)
       return match
     }

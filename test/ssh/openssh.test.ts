@@ -49,7 +49,7 @@ suite('ssh -R', () => {
   for (const { flags, command, url } of endpoints)
     test(`${flags} ${command.join(' ')} opens ${url.source}`, async () => {
       await using client = call({ flags: forward(flags), command })
-      await client.shows(/-> -R/)
+      await client.shows(/-> -R \S+\n/)
       assert.match(
         client.stdout,
         /^Adit, session ts_\w+\. Press q or Ctrl-C to stop\.\n\S+:\/\/\S+ -> -R \S+\n$/,

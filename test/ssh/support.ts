@@ -188,13 +188,18 @@ export class SshProcess implements AsyncDisposable {
   stdout = ''
   stderr = ''
   #wake = Promise.withResolvers<void>()
+  /** All that it wrote was read. */
+  #isOver = false
 
   constructor(args: readonly string[], program: 'ssh' | 'dbclient' = 'ssh') {
     this.child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#take('stdout', text))
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#take('stderr', text))
     this.ended = once(this.child, 'close').then(([code]) => Number(code ?? -1))
-    void this.ended.then(() => this.#wake.resolve())
+    this.child.once('close', () => {
+      this.#isOver = true
+      this.#wake.resolve()
+    })
   }
 
   #take(stream: 'stdout' | 'stderr', text: string): void {
@@ -210,7 +215,7 @@ ${this.stdout}
 ${this.stderr}`
     const look = () => {
       const isShown = pattern.test(this[stream])
-      if (!isShown && this.child.exitCode !== null) assert.fail(`ssh ended before ${what()}`)
+      if (!isShown && this.#isOver) assert.fail(`ssh ended before ${what()}`)
       return isShown
     }
     await until(look, { what, next: () => this.#wake.promise })
