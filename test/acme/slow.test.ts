@@ -42,7 +42,7 @@ suite('an authority that takes its time', () => {
     await world.issued(domain.id)
     assert.deepEqual([count('/new-order'), count('/finalize/')], [1, 1])
     const waits = asked.slice(1).map((at, index) => at - (asked[index] ?? 0))
-    assert.ok(waits.length > 2 && Math.min(...waits) >= slow.askAgainS * 1000, waits.join())
+    assert.ok(waits.length > 1 && Math.min(...waits) >= slow.askAgainS * 1000, waits.join())
     await assertNothingLeft(world)
   })
 

@@ -12,7 +12,7 @@ import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { answer, answering, type Challenge } from './answerer.ts'
 import { Pebble, type PebbleOptions } from './pebble.ts'
-import { ISSUING, World, assertNothingLeft, point } from './world.ts'
+import { ISSUING, SHARED_LEASE_MS, World, assertNothingLeft, point } from './world.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
@@ -154,13 +154,18 @@ suite('two servers on one PostgreSQL', () => {
     parts.defer(() => void victim.kill('SIGKILL'))
     await once(victim.stdout, 'data')
     await world.until(async () => (await world.rows('acme_challenge')).length === COUNT)
-    await world.issue({ leaseMs: 2000 }, answering(world.store, pebble))
-    const owners = async () =>
-      new Set((await world.rows('acme_order')).map(({ body }) => JSON.parse(body).lease?.owner as string))
-    const [owner] = await owners()
+    await world.issue({ leaseMs: SHARED_LEASE_MS }, answering(world.store, pebble))
+    const leases = async () =>
+      (await world.rows('acme_order')).map(
+        ({ body }) => JSON.parse(body).lease as { readonly owner: string; readonly until: string },
+      )
+    const [first, ...others] = await leases()
+    const end = Math.max(...[first, ...others].map(lease => Date.parse(lease?.until ?? '')))
     // It lives, and holds them for longer than one lease.
-    await new Promise(resolve => setTimeout(resolve, 3000))
-    assert.deepEqual([...(await owners())], [owner])
+    await world.until(
+      async () => Date.now() > end && (await leases()).every(({ until: next }) => Date.parse(next) > end),
+    )
+    assert.deepEqual(new Set((await leases()).map(({ owner }) => owner)), new Set([first?.owner]))
     victim.kill('SIGKILL')
     await once(victim, 'exit')
     for (const { body } of await world.rows('acme_challenge'))

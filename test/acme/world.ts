@@ -35,6 +35,9 @@ export type Certificate = Stored<typeof tlsCertificate.shape>
 /** Everything at once, so that tests take seconds. */
 export const quick: Partial<AcmeTimings> = { pollMs: 20, settleMs: 0, retryMs: 50, leaseMs: 300 }
 
+/** Where processes compete for orders: so long that none loses one because it stood still. */
+export const SHARED_LEASE_MS = 4000
+
 const DOMAIN = 'base.test'
 
 export interface Place {
