@@ -139,10 +139,12 @@ suite('the metrics of the gateway', () => {
     }
     const turn = () => new Promise(resolve => setTimeout(resolve, 30))
     await turn()
-    assert.equal(longer(), 0)
+    // The machine may have stood still as well.
+    const before = longer()
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
     await turn()
-    assert.equal(longer(), 1)
-    assert.equal(longer(), 1)
+    const after = longer()
+    assert.ok(after > before)
+    assert.equal(longer(), after)
   })
 })

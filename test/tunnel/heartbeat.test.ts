@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { answerHeartbeat, startHeartbeat } from '#tunnel/heartbeat.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
+import { until } from '../support/until.ts'
 import { couple, facing, frame, type Frame, hex, word } from './support.ts'
 
 const short = { intervalMs: 10, limitMs: 100 }
@@ -73,7 +74,7 @@ suite('a heartbeat', () => {
     const { gateway, agent } = couple({}, { accept: (_, stream) => answerHeartbeat(stream) })
     const heartbeats = [startHeartbeat(gateway, short), startHeartbeat(agent, { ...short, limitMs: 60_000 })]
     await new Promise(resolve => setTimeout(resolve, 250))
-    assert.ok(heartbeats[0]?.latencyMs !== undefined)
+    await until(() => heartbeats[0]?.latencyMs)
     await gateway.open(3)
     agent.close()
   })
