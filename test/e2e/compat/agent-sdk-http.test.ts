@@ -13,6 +13,9 @@ import { lookup } from './agent-sdk/visits.ts'
 import { echoOf, openWorld, type World } from './agent-sdk/world.ts'
 import { Folder } from '../../support/folder.ts'
 import { listening } from '../../support/net.ts'
+import { freePort } from '../../support/free-ports.ts'
+
+const DELAYED_MS = 40
 
 const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` })
 
@@ -187,9 +190,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
 
   test('a service that does not run answers 502, with a page', async () => {
     const { sdk, visit } = world
-    const service = await listening(createServer())
-    await service[Symbol.asyncDispose]()
-    const seen = await visit((await sdk.forward({ addr: service.port })).url)
+    const seen = await visit((await sdk.forward({ addr: await freePort() })).url)
     assert.deepEqual([seen.status, seen.headers['ngrok-error-code']], [502, 'ERR_NGROK_8012'])
     assert.match(seen.text, /The agent cannot reach the service behind /)
   })
@@ -214,19 +215,18 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
     assert.equal(code, 4001)
   })
 
-  test('small requests one after the other take far less than the 40 ms of a delayed acknowledgement', async () => {
+  test('small requests one after the other take less than the 40 ms of a delayed acknowledgement', async () => {
     const { sdk, port, visit } = world
     const { url } = await sdk.forward({ addr: port, schemes: 'http' })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    const times: number[] = []
-    for (let count = 0; count < 20; count++) {
+    let fastest = Number.POSITIVE_INFINITY
+    // A delayed acknowledgement would slow down each of them; a busy machine does not.
+    for (let count = 0; count < 200 && fastest >= DELAYED_MS; count++) {
       const start = performance.now()
       assert.equal((await visit(url, { agent })).status, 200)
-      times.push(performance.now() - start)
+      fastest = Math.min(fastest, performance.now() - start)
     }
     agent.destroy()
-    // A delayed acknowledgement would slow down each of them; a busy machine does not.
-    const fastest = Math.min(...times)
-    assert.ok(fastest < 30, `the fastest took ${fastest} ms`)
+    assert.ok(fastest < DELAYED_MS, `the fastest took ${fastest} ms`)
   })
 })

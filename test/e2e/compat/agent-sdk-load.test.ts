@@ -72,9 +72,13 @@ suite('the published SDK @ngrok/ngrok: much at once', () => {
 
   test('600 requests at once to a slow service wait their turn: the SDK gives up a session of 512 streams', async () => {
     let [now, most] = [0, 0]
+    const crowded = Promise.withResolvers<void>()
+    const release = crowded.promise.then(() => delay(1000))
     const server = createServer(async (_incoming, response) => {
       most = Math.max(most, ++now)
-      await delay(1000)
+      // All wait until many are there, and then for those who should not be.
+      if (now > 200) crowded.resolve()
+      await release
       now--
       response.end('done')
     })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { doorOf, Sdk, serving } from './agent-sdk/sdk.ts'
 import { openWorld } from './agent-sdk/world.ts'
+import { until } from '../../support/until.ts'
 
 suite('the published SDK @ngrok/ngrok: endpoint pooling', () => {
   test('two agents share one URL, each with an endpoint of its own, and one carries on alone', async () => {
@@ -24,6 +25,8 @@ suite('the published SDK @ngrok/ngrok: endpoint pooling', () => {
     const urls = body.endpoints.map((endpoint: { public_url: string }) => endpoint.public_url)
     assert.deepEqual(urls, [one.url, one.url])
     await other.end()
+    const listed = async () => (await world.server.api.get('/endpoints')).body.endpoints.length
+    await until(listed, { fits: count => count === 1 })
     for (let count = 0; count < 4; count++) assert.equal((await world.visit(one.url)).text, 'one /')
   })
 })

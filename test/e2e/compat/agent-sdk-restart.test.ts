@@ -102,13 +102,19 @@ suite('the published SDK @ngrok/ngrok: it comes back', () => {
       const lost = sdk.next('lost')
       await happen(place)
       await lost
+      // The gateway may learn of a cut later than the SDK, and lists its tunnels until then; it cannot serve them.
+      const servedAgain = () =>
+        isServed().then(
+          () => true,
+          () => false,
+        )
+      await until(servedAgain, { what: 'it is served again' })
       await until(async () => (await place.list('tunnels')).length === 3, { what: 'all tunnels are back' })
       assert.deepEqual(await seen(), before)
       assert.deepEqual(
         (await place.list('tunnel_sessions')).map(({ id }) => id),
         [identity?.id],
       )
-      await isServed()
     })
 
   test('a labelled listener can be closed after the gateway is restarted', async () => {
