@@ -147,10 +147,10 @@ suite('the program of an agent, at a gateway that means it harm', () => {
       })
       assert.ok(isAlive(child), output)
     }
-    const last = boundEnd(gateway, gateway.ends.length - 1)
-    const stream = await last?.visit(CLIMB, '', { ClientAddr: CLIMB })
+    const last = await until(() => boundEnd(gateway, gateway.ends.length - 1))
+    const stream = await last.visit(CLIMB, '', { ClientAddr: CLIMB })
     const ear = new Ear()
-    stream?.attach(ear)
+    stream.attach(ear)
     await ear.whenEnded
     assert.equal(ear.text, 'alive')
     tell(context, { rounds: ROUNDS, connections: gateway.ends.length, 'MiB more': memory.growth / 1024 })

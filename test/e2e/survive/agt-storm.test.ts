@@ -9,7 +9,8 @@ import { until } from '../../support/until.ts'
 
 const SESSIONS = long ? 5000 : 100
 const PROCESSES = long ? 4 : 2
-const BACK_MS = 60_000
+// A gateway that starts slowly is met by agents that wait up to 30 s before they try again.
+const BACK_MS = long ? 60_000 : 240_000
 const SETTLE_MS = long ? 10_000 : 1500
 const LOOP_MS = 250
 // What the library uses; the jitter is between 0 and this at first.
@@ -100,8 +101,9 @@ function assertJitter(delays: readonly number[]): void {
     Math.abs(mean - BASE_MS / 2) < BASE_MS / (long ? 10 : 6),
     `the mean of the first delays is ${mean} ms`,
   )
-  assert.ok(percentile(delays, 0.05) < BASE_MS / 8)
-  assert.ok(percentile(delays, 0.95) > (BASE_MS * 7) / 8)
+  // Of a hundred uniform delays these bounds fail once in a million runs.
+  assert.ok(percentile(delays, 0.05) < BASE_MS / 4)
+  assert.ok(percentile(delays, 0.95) > (BASE_MS * 3) / 4)
 }
 
 async function killAndReturn(

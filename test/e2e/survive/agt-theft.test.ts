@@ -130,7 +130,7 @@ for (const workers of [1, 2]) {
       })
       const took = performance.now() - begun
       const isOurs = (it: Record<string, string>): boolean => it['public_url']?.includes('deleted-') ?? false
-      assert.equal((await gateway.all('tunnels')).filter(isOurs).length, 0)
+      await until(async () => !(await gateway.all('tunnels')).some(isOurs), { what: 'no tunnel is left' })
       await until(
         async () =>
           [...lost.values()].every(({ error }) => error?.code === 'ERR_ADIT_107') &&

@@ -67,7 +67,7 @@ async function flood(world: World, make: (round: number) => Buffer): Promise<num
   return over ? lasted : Number.POSITIVE_INFINITY
 }
 
-suite('a flood of HTTP/2', { timeout: 120_000 }, () => {
+suite('a flood of HTTP/2', { timeout: 600_000 }, () => {
   let world: World
   before(async () => {
     world = await World.start()

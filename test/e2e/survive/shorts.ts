@@ -79,13 +79,13 @@ export class Shorts implements AsyncDisposable {
     this.latencies.length = this.failures.length = 0
   }
 
-  start(perSecond: number): void {
+  start(perSecond: number, mostAtOnce = MOST_AT_ONCE): void {
     // Timers are coarse: each tick makes up for what is due.
     const begun = performance.now()
     const before = this.#count
     this.#timer = setInterval(() => {
       const due = ((performance.now() - begun) / 1000) * perSecond
-      while (this.#count - before < due && this.#running.size < MOST_AT_ONCE) this.#one()
+      while (this.#count - before < due && this.#running.size < mostAtOnce) this.#one()
     }, 5)
   }
 
@@ -132,7 +132,9 @@ export class Shorts implements AsyncDisposable {
     const request = scheme === 'http' ? requestHttp(options) : requestHttps(secured)
     const way = `${scheme} ${agent ? 'kept' : 'new'}`
     let wasReset = (): boolean => false
-    if (!agent) request.once('socket', socket => (wasReset = watchReset(socket)))
+    request.once('socket', socket => {
+      if (!request.reusedSocket) wasReset = watchReset(socket)
+    })
     try {
       return check(way, await answerOf(request))
     } catch (error) {

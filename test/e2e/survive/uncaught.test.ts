@@ -76,8 +76,11 @@ suite('an error that no handler has taken', () => {
         assert.deepEqual([got.status, got.text], [200, 'here'])
       }
       assert.equal((await api.post('/ip_policies')).status, 201)
-      assert.match(server.output(), /uncaught error; the server continues/)
-      assert.match(server.output(), /injected (exception|rejection)/)
+      // What it writes can be read later than what the API answers.
+      await until(() => server.output(), {
+        fits: output => /uncaught error; the server continues/.test(output),
+      })
+      await until(() => server.output(), { fits: output => /injected (exception|rejection)/.test(output) })
       if (workers > 1) assert.deepEqual(workersOf(pid), victims.slice(1), 'no worker was started again')
     })
 })
