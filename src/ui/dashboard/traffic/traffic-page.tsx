@@ -131,7 +131,12 @@ function TrafficFilterBar(props: {
           clearTimeout(timer.current)
           timer.current = setTimeout(() => apply(given), TYPING_MS)
         }}
-        onKeyDown={event => event.key === 'Escape' && event.currentTarget.blur()}
+        onKeyDown={event => {
+          if (event.key !== 'Escape') return
+          // Browsers clear the field, unless its suggestions are open.
+          event.preventDefault()
+          event.currentTarget.blur()
+        }}
       />
       <datalist id="traffic-completions">
         {completions(text, props.hosts).map(each => (
