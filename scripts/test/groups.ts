@@ -36,7 +36,7 @@ const areaOf = (file: string): string => file.split('/').slice(1, -1)[0] ?? 'pro
 export const readSource = (file: string): string => readFileSync(join(root, file), 'utf8')
 
 /** The folders of the longest groups, of which the last begins first: begun at the end, they would leave one core idle. */
-const LONGEST: readonly string[] = ['ui', 'server', 'e2e', 'package']
+const LONGEST: readonly string[] = ['ui', 'server', 'e2e', 'package', 'cluster']
 /** -1 for the others. */
 const placeOf = (file: string): number => LONGEST.indexOf(areaOf(file))
 

@@ -18,6 +18,11 @@ type Look<Found> = () => Found | Promise<Found>
 
 const WITHIN_MS = 60_000
 const EVERY_MS = 5
+/** A look at a server costs both of them processor time, which others on the machine lack. */
+const SELDOM_MS = 50
+
+/** The longer it takes, the less a look costs what is waited for: by a twentieth of the time at most. */
+const pauseAfter = (elapsedMs: number): number => Math.min(SELDOM_MS, Math.max(EVERY_MS, elapsedMs / 20))
 
 const isSo = (found: unknown): boolean => found !== undefined && found !== false
 
@@ -31,7 +36,9 @@ export function until<Found>(
   patience?: Patience,
 ): Promise<Exclude<Found, undefined | false>>
 export async function until(look: Look<unknown>, patience: Partial<Fitting<unknown>> = {}): Promise<unknown> {
-  const { fits = isSo, withinMs = WITHIN_MS, next = () => pause(EVERY_MS) } = patience
+  const begun = performance.now()
+  const nextLook = () => pause(pauseAfter(performance.now() - begun))
+  const { fits = isSo, withinMs = WITHIN_MS, next = nextLook } = patience
   const source = () => [look, patience.fits].filter(each => each !== undefined).join(' fits ')
   const { what = source } = patience
   const late = Promise.withResolvers<never>()
