@@ -56,7 +56,8 @@ async function refused(api: Caller, path: string): Promise<{ status: number; msg
   return { status: response.status, msg: ((await response.json()) as { msg: string }).msg }
 }
 
-suite('GET /requests/stream', () => {
+// Two of them wait for the next heartbeat.
+suite('GET /requests/stream', { concurrency: 2 }, () => {
   for (const workers of ['1', '2'])
     test(`reports requests as they end, filtered (workers: ${workers})`, async () => {
       await using world = await World.start({ workers })

@@ -18,7 +18,8 @@ import { type Machine, Machines } from './machines.ts'
 const LONG = process.env['TEST_LONG'] !== undefined
 const NODES = LONG ? 3 : 2
 const HAPROXY = '/usr/sbin/haproxy'
-const DOMAIN = 'adit.test'
+/** One for each way to the nodes: the tests run at the same time. */
+const DOMAIN = { balanced: 'balanced.test', resolved: 'resolved.test' }
 /** The waits of a drain take long, so that few requests a second are enough. */
 const PACE_MS = LONG ? 20 : 250
 
@@ -104,7 +105,8 @@ async function rolled(
 
 const skip = process.getuid?.() !== 0 && 'namespaces need root'
 
-suite('a rolling restart of all nodes fails no request', () => {
+// Both wait for most of their time, for load balancers and resolvers to notice.
+suite('a rolling restart of all nodes fails no request', { concurrency: true }, () => {
   test('CLU-13 of clients and agents behind HAProxy', { skip }, async t => {
     using machines = new Machines()
     const balancer = machines.add()
@@ -113,7 +115,7 @@ suite('a rolling restart of all nodes fails no request', () => {
     const places = nodes.map(({ address, adit: path }): Place => {
       // As in deploy/compose.cluster.yaml, whose containers listen on all addresses.
       const environment = {
-        ADIT_DOMAIN: DOMAIN,
+        ADIT_DOMAIN: DOMAIN.balanced,
         ADIT_DATABASE_URL: cluster.database,
         ADIT_PUBLIC_ADDRESSES: balancer.address,
         ADIT_API_ADDR: `${address}:4600`,
@@ -133,14 +135,15 @@ suite('a rolling restart of all nodes fails no request', () => {
     await using parts = new AsyncDisposableStack()
     parts.use(await startHaproxy(balancer, nodes))
     // Here they have the address of HAProxy for the domain, not those of the nodes.
-    parts.use(resolveAt(nodes.map(({ address }) => address)))
+    const servers = nodes.map(({ address }) => address)
+    parts.use(resolveAt(DOMAIN.balanced, servers))
     const kept = parts.adopt(new Agent({ keepAlive: true, maxSockets: 1 }), it => it.destroy())
     const at = { host: balancer.address, port: 80 }
     const clients = (name: string): Client[] => [
       { way: 'a new connection', send: options => visitAt({ ...at, ...options, agent: false }, name) },
       { way: 'a kept connection', send: options => visitAt({ ...at, ...options, agent: kept }, name) },
     ]
-    await rolled(t, cluster, places, { server: `${DOMAIN}:4443`, clients })
+    await rolled(t, cluster, places, { server: `${DOMAIN.balanced}:4443`, clients })
   })
 
   test('CLU-14 of clients and agents that use the addresses from the DNS server', async t => {
@@ -149,7 +152,7 @@ suite('a rolling restart of all nodes fails no request', () => {
     const places = Array.from({ length: NODES }, (_, index): Place => {
       const host = `127.0.0.${11 + index}`
       const environment = {
-        ADIT_DOMAIN: DOMAIN,
+        ADIT_DOMAIN: DOMAIN.resolved,
         ADIT_DATABASE_URL: cluster.database,
         ADIT_PUBLIC_ADDRESSES: host,
         ADIT_HTTP_ADDR: `${host}:${http}`,
@@ -161,7 +164,7 @@ suite('a rolling restart of all nodes fails no request', () => {
       return { host, environment }
     })
     const servers = places.map(({ host }) => `${host}:${dns}`)
-    using _ = resolveAt(servers)
+    using _ = resolveAt(DOMAIN.resolved, servers)
     const clients = (name: string): Client[] =>
       ['one resolver', 'another resolver'].map(way => {
         const address = cachedAddress(servers, name)
@@ -173,7 +176,7 @@ suite('a rolling restart of all nodes fails no request', () => {
       })
     // Each restart takes half a minute, and CLU-13 has those of all nodes.
     const restarted = LONG ? places : places.slice(-1)
-    await rolled(t, cluster, places, { server: `${DOMAIN}:${agents}`, clients, restarted })
+    await rolled(t, cluster, places, { server: `${DOMAIN.resolved}:${agents}`, clients, restarted })
   })
 })
 

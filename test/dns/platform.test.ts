@@ -159,7 +159,7 @@ suite('an agent ingress', () => {
     const [name = ''] = region_domains
     await until(() => dig(port, name, 'A'), { fits: ({ answers }) => answers.length > 0 })
     await untilAnswered(name, 'served')
-    using _ = resolveAt([`127.0.0.1:${port}`])
+    using _ = resolveAt('second.example.net', [`127.0.0.1:${port}`])
     await using service = await web((_request, response) => response.end('through the ingress'))
     await using agent = await signIn(server, { server: `${name}:${server.bound.agent?.port}` })
     const { url } = await agent.listen({ forwardTo: service.port })

@@ -95,7 +95,8 @@ async function shown(network: Namespace, name: string): Promise<X509Certificate>
   return new X509Certificate(await network.output(command))
 }
 
-suite('adit serve --domain on a machine with a public address', () => {
+// Each has a network of its own; the first waits for the second DNS check of its server, and uses nothing meanwhile.
+suite('adit serve --domain on a machine with a public address', { concurrency: 2 }, () => {
   test('opens its ports, prints what to set and the progress, and serves HTTPS on the domain', async () => {
     await using network = new Namespace([`${ADDRESS}/32`, `${AUTHORITY}/32`, `${RESOLVER}/32`])
     const delegation = network.spawn([

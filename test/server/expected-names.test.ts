@@ -18,9 +18,11 @@ async function visit(port: number, host: string): Promise<IncomingMessage> {
   return response
 }
 
+const HOUR_MS = 3_600_000
 const TOKEN = 'authtoken-for-the-test-of-expected-names'
 
-suite('after a restart of the server', () => {
+// In each the gateway holds a request for some seconds, because the agent may come back.
+suite('after a restart of the server', { concurrency: true }, () => {
   for (const [signal, workers] of [
     ['SIGTERM', '1'],
     ['SIGKILL', '1'],
@@ -39,7 +41,7 @@ suite('after a restart of the server', () => {
       await using before = await start(environment)
       const ca = join(folder.path, 'ca.pem')
       // One that does not come back within the test, so that nothing but the memory of the server answers.
-      const retry = { baseMs: 3_600_000, capMs: 3_600_000, random: () => 1 }
+      const retry = { baseMs: HOUR_MS, capMs: HOUR_MS, random: () => 1 }
       await using agent = disposable(
         await connect({ server: `127.0.0.1:${agents}`, authtoken: TOKEN, ca, retry }),
       )

@@ -67,7 +67,8 @@ suite('content that one side does not take', { timeout: 900_000 }, () => {
         return socket
       }),
     )
-    await steady(() => memory.growth, 1000)
+    // In MiB: the short requests make it grow by some KiB now and then.
+    await steady(() => Math.round(memory.growth / 1024), 1000)
     if (long) await wait(30_000)
     await shorts.stop()
     tell(context, { readers: READERS, 'memory +KiB': memory.growth, 'honest p99 ms': shorts.p99 })
