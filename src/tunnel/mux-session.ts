@@ -24,6 +24,8 @@ import { FrameWriter } from '#tunnel/writer.ts'
 // How long a peer may take to close its side after ours.
 const LINGER_MS = 1000
 const TYPE_BYTES = 4
+/** Streams that may carry bulk. */
+const growing: ReadonlySet<number> = new Set([streamTypes.proxy, streamTypes.forward])
 
 /** One connection with an agent (or, in the agent, with the gateway) that carries many streams. */
 export class MuxSession {
@@ -138,7 +140,7 @@ export class MuxSession {
     bytes.writeUInt32BE(type)
     bytes.set(first, TYPE_BYTES)
     stream.start(bytes, SYN)
-    if (type === streamTypes.proxy) stream.mayGrowTo(this.#growTo)
+    if (growing.has(type)) stream.mayGrowTo(this.#growTo)
     return stream
   }
 
@@ -271,7 +273,7 @@ export class MuxSession {
   #introduce(stream: TunnelStream): void {
     const type = stream.take(TYPE_BYTES).readUInt32BE()
     stream.type = type
-    if (type === streamTypes.proxy) stream.mayGrowTo(this.#growTo)
+    if (growing.has(type)) stream.mayGrowTo(this.#growTo)
     this.#accept?.(type, stream)
   }
 

@@ -15,5 +15,7 @@ export const streamTypes = {
   peerCall: 1000,
   /** To Adit agents; earlier ones reset the stream. */
   connectAddresses: 1001,
+  /** Between gateway processes: a proxied connection, which the other one confirms once it has reached the agent. */
+  forward: 1002,
   heartbeat: 0xffff_ffff,
 } as const

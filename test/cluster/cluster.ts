@@ -149,6 +149,18 @@ export const untilStates = (node: Node, states: readonly string[]): Promise<Node
         .join() === [...states].toSorted().join(),
   })
 
+/** Values of a metric at all nodes, by the labels that each has. */
+export async function valuesAt(
+  nodes: readonly Node[],
+  metric: string,
+): Promise<[labels: string, value: number][]> {
+  const texts = nodes.map(async ({ process: { api } }) => (await fetch(`${api.url}/metrics`)).text())
+  const samples = new RegExp(`^${metric}\\{(.*)\\} (\\S+)$`, 'gm')
+  return (await Promise.all(texts)).flatMap(text =>
+    Array.from(text.matchAll(samples), ([, labels = '', value]): [string, number] => [labels, Number(value)]),
+  )
+}
+
 export interface Visit {
   readonly status: number | undefined
   readonly body: string

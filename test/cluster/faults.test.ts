@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
-import { type Node, nodesOf, SOON, TestCluster, untilStates, visit } from './cluster.ts'
+import { type Node, nodesOf, SOON, TestCluster, untilStates, valuesAt, visit } from './cluster.ts'
 import { idOf, load, serveEverywhere } from './load.ts'
 import { SdkAgent } from './sdk-agent.ts'
 import { Wire } from './wire.ts'
@@ -55,7 +55,10 @@ suite('a cluster whose clocks are an hour apart, and whose network a test can cu
     database = await Wire.to({ path: join(url.searchParams.get('host') ?? '', '.s.PGSQL.5432') })
     await addWired(0)
     await addWired(1, { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'clock-ahead.ts')}` })
-    await addWired(2, { ADIT_DATABASE_URL: `postgresql://postgres@${database.address}${url.pathname}` })
+    await addWired(2, {
+      ADIT_DATABASE_URL: `postgresql://postgres@${database.address}${url.pathname}`,
+      ADIT_RECONNECT_WAIT: '60',
+    })
   })
   after(async () => {
     for (const wire of [database, ...peers]) wire.mend()
@@ -103,6 +106,39 @@ suite('a cluster whose clocks are an hour apart, and whose network a test can cu
     t.diagnostic(`converged after ${Math.round(performance.now() - mended)} ms`)
     const { sent, failed } = await requests.stop()
     assert.deepEqual(failed, [], `of ${sent}`)
+  })
+
+  test('CLU-05 a request that reaches a node after its agent has left is sent on once the agent is found', async () => {
+    const [first, second, third] = cluster.nodes as [Node, Node, Node]
+    const agent = await SdkAgent.start([first], cluster.authtoken)
+    const url = agent.url.replace(/:\d+$/, '')
+    await untilServed(new URL(url).hostname)
+    // From now on the third node does not learn where the agent is.
+    database.cut()
+    try {
+      await agent[Symbol.asyncDispose]()
+      await using moved = await until(
+        () => SdkAgent.start([second], cluster.authtoken, { URL: url }).catch(() => undefined),
+        { what: 'the agent is at the second node', withinMs: SOON },
+      )
+      const refusals = async (): Promise<number | undefined> =>
+        new Map(await valuesAt([third], 'adit_cluster_forwards_total')).get('result="failed"')
+      const earlier = await refusals()
+      const posted = visit(third, new URL(url).hostname, { method: 'POST' })
+      const refused = until(async () => (await refusals()) !== earlier, {
+        what: 'the first node refuses the request',
+        withinMs: SOON,
+      })
+      await Promise.race([refused, posted])
+      database.mend()
+      const { status, body } = await posted
+      assert.equal(status, 200, body)
+      await refused
+      assert.equal(moved.requests, 1)
+    } finally {
+      database.mend()
+    }
+    for (const node of cluster.nodes) await untilStates(node, ['live', 'live', 'live'])
   })
 
   test('CLU-05 nodes without their peers serve the agents that they have, and give a reason for the rest', async t => {

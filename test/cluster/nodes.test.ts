@@ -8,22 +8,22 @@ import { disposable } from '../agent/support.ts'
 import { TestAgent } from '../gateway/agents/support.ts'
 import { runAdit } from '../support/server.ts'
 import { until } from '../support/until.ts'
-import { type Node, nodesOf, SOON, startService, TestCluster, untilStates, visit } from './cluster.ts'
+import {
+  type Node,
+  nodesOf,
+  SOON,
+  startService,
+  TestCluster,
+  untilStates,
+  valuesAt,
+  visit,
+} from './cluster.ts'
 import { idOf, load, serveEverywhere, untilTwoConnections } from './load.ts'
 
 const LONG = process.env['TEST_LONG'] !== undefined
 const ROUNDS = LONG ? 1000 : 10
 const CHANGES = LONG ? 200 : 10
 const OUTAGE_MS = LONG ? 60_000 : 0
-
-/** Values of a metric at all nodes, by the labels that each has. */
-async function valuesAt(nodes: readonly Node[], metric: string): Promise<[labels: string, value: number][]> {
-  const texts = nodes.map(async ({ process: { api } }) => (await fetch(`${api.url}/metrics`)).text())
-  const samples = new RegExp(`^${metric}\\{(.*)\\} (\\S+)$`, 'gm')
-  return (await Promise.all(texts)).flatMap(text =>
-    Array.from(text.matchAll(samples), ([, labels = '', value]): [string, number] => [labels, Number(value)]),
-  )
-}
 
 /** Whether a node knows the token of an agent. */
 async function signsIn({ process: { bound }, folder }: Node, token: string): Promise<boolean> {

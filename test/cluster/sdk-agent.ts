@@ -16,6 +16,7 @@ export class SdkAgent implements AsyncDisposable {
   #agent: TestAgent | undefined
   #bound: BindAnswer | undefined
   #isClosed = false
+  #requests = 0
   #running: Promise<void> = Promise.resolve()
 
   private constructor(nodes: readonly Node[], token: string) {
@@ -45,6 +46,11 @@ export class SdkAgent implements AsyncDisposable {
     return this.#agent?.clientId ?? ''
   }
 
+  /** Those that it has got. */
+  get requests(): number {
+    return this.#requests
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     this.#agent?.drop()
@@ -72,7 +78,10 @@ export class SdkAgent implements AsyncDisposable {
     agent.onProxied = stream => {
       const duplex = asDuplex(stream)
       duplex.on('error', () => undefined)
-      duplex.once('data', () => duplex.resume().end(RESPONSE))
+      duplex.once('data', () => {
+        this.#requests++
+        duplex.resume().end(RESPONSE)
+      })
     }
     const { clientId, cookie } = this.#agent ?? agent
     Object.assign(agent, { clientId, cookie })

@@ -121,6 +121,20 @@ suite('the two connections of an agent', () => {
     await assert.rejects(any(first, header, Buffer.alloc(0)), { code: 'offline', message: 'lost' })
   })
 
+  test('are tried when they are opened while another one is refused', async () => {
+    const { directory, tunnel } = await twice()
+    const [first, second] = [directory.tunnels.get(tunnel), directory.tunnels.get(`${tunnel}/1`)]
+    assert.ok(first && second)
+    await directory.removeTunnel(second.id)
+    const stream = {} as ByteStream
+    const any = dialAnyConnection('w3', directory.tunnels, async ({ node }) => {
+      if (node === second.node) return stream
+      await directory.addTunnel(second)
+      throw new DialError('offline', 'refused')
+    })
+    assert.equal(await any(first, { ...header, Id: tunnel }, Buffer.alloc(0)), stream)
+  })
+
   test('are used where the client is, before one of another process', async () => {
     const { directory, tunnel } = await twice()
     const tried: string[] = []

@@ -166,7 +166,7 @@ export class Cluster implements AsyncDisposable {
     return (this.#peers?.size ?? 0) + this.#workers().links
   }
 
-  /** Connections to agents of other nodes, since the start; a failed one did not reach the node. */
+  /** Connections to agents of other nodes, since the start; a failed one did not reach the agent. */
   get forwards(): Readonly<Record<'connected' | 'failed', number>> {
     const { connected, failed } = this.#workers().forwards
     return { connected: this.#forwards.connected + connected, failed: this.#forwards.failed + failed }

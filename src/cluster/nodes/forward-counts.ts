@@ -1,4 +1,4 @@
-/** Connections to agents of other nodes, since the start; a failed one did not reach the node. */
+/** Connections to agents of other nodes, since the start; a failed one did not reach the agent. */
 export class ForwardCounts {
   connected = 0
   failed = 0

@@ -14,11 +14,15 @@ export function dialAnyConnection(
   dial: AgentDialer['dial'],
 ): AgentDialer['dial'] {
   return async (tunnel, header, first) => {
-    const all = [tunnel, ...otherConnections(tunnels, tunnel)]
-    const near = tunnel.node === node ? undefined : all.find(other => other.node === node)
-    const ordered = near === undefined ? all : [near, ...all.filter(other => other !== near)]
+    const tried = new Set<TunnelRecord>()
+    // Read again each time: while one process refuses, the agent may connect to the next.
+    const next = (): TunnelRecord | undefined => {
+      const left = [tunnel, ...otherConnections(tunnels, tunnel)].filter(each => !tried.has(each))
+      return left.find(each => each.node === node) ?? left[0]
+    }
     const failures: unknown[] = []
-    for (const each of ordered) {
+    for (let each = next(); each !== undefined; each = next()) {
+      tried.add(each)
       try {
         return await dial(each, each === tunnel ? header : { ...header, Id: each.id }, first)
       } catch (error) {

@@ -4,6 +4,7 @@ import type { Log } from '#base/log.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { clientOf } from '#base/client-network.ts'
+import { confirm, refuse, whenConfirmed } from '#gateway/cluster-links/confirmation.ts'
 import { callPeer, type PeerMethods, serveCall } from '#gateway/cluster-links/peer-calls.ts'
 import type { PeerTransport } from '#gateway/cluster-links/peer-transport.ts'
 import { join } from '#gateway/cluster-links/join.ts'
@@ -62,16 +63,9 @@ export class PeerLinks {
     return callPeer(await this.#linkTo(node), method, argument)
   }
 
-  /** Opens a connection through a tunnel of another process. */
+  /** Opens a connection through a tunnel of another process, once that has reached the agent. */
   async dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream> {
-    try {
-      const link = await this.#linkTo(tunnel.node)
-      const client = clientOf(header.ClientAddr)
-      return await link.open(streamTypes.proxy, Buffer.concat([encodeProxyHeader(header), first]), { client })
-    } catch (error) {
-      const busy = error instanceof TunnelError && error.code === 'streams_exhausted'
-      throw new DialError(busy ? 'busy' : 'offline', `Process ${tunnel.node} cannot be reached.`, error)
-    }
+    return whenConfirmed(await this.#open(tunnel, header, first))
   }
 
   async close(): Promise<void> {
@@ -84,6 +78,17 @@ export class PeerLinks {
         () => undefined,
       )
     await Promise.all(closed)
+  }
+
+  async #open(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<TunnelStream> {
+    try {
+      const link = await this.#linkTo(tunnel.node)
+      const bytes = Buffer.concat([encodeProxyHeader(header), first])
+      return await link.open(streamTypes.forward, bytes, { client: clientOf(header.ClientAddr) })
+    } catch (error) {
+      const busy = error instanceof TunnelError && error.code === 'streams_exhausted'
+      throw new DialError(busy ? 'busy' : 'offline', `Process ${tunnel.node} cannot be reached.`, error)
+    }
   }
 
   async #linkTo(node: string): Promise<MuxSession> {
@@ -109,7 +114,7 @@ export class PeerLinks {
       role: 'client',
       ...PEER,
       accept: (type, stream) => {
-        if (type === streamTypes.proxy) this.#run(() => this.#answer(stream))
+        if (type === streamTypes.forward) this.#run(() => this.#answer(stream))
         else if (type === streamTypes.heartbeat) answerHeartbeat(stream)
         else if (type === streamTypes.peerCall)
           this.#run(() => serveCall(stream, this.#options.methods ?? {}))
@@ -129,11 +134,12 @@ export class PeerLinks {
     try {
       const header = await readProxyHeader(stream)
       const tunnel = this.#options.tunnels.get(header.Id)
-      if (tunnel?.node !== this.#options.node) return stream.reset('remote_gone_away')
-      join(stream, await this.#options.local.dial(tunnel, header, Buffer.alloc(0)))
+      if (tunnel?.node !== this.#options.node) return refuse(stream, 'offline')
+      const agent = await this.#options.local.dial(tunnel, header, Buffer.alloc(0))
+      confirm(stream)
+      join(stream, agent)
     } catch (error) {
-      const busy = error instanceof DialError && error.code === 'busy'
-      stream.reset(busy ? 'stream_refused' : 'remote_gone_away')
+      refuse(stream, error instanceof DialError ? error.code : 'offline')
     }
   }
 }

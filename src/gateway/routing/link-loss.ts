@@ -18,6 +18,9 @@ export interface LinkLossOptions {
   readonly waitMs: number
 }
 
+/** How soon a tunnel that is listed, but was refused, is tried again. */
+const AGAIN_MS = 100
+
 /** Errors that a lost agent connection may cause. */
 const causes: ReadonlySet<ErrorName | undefined> = new Set([
   'agent_gone',
@@ -62,8 +65,7 @@ export class LinkLoss {
         (isSent && this.#hasOtherConnection(exchange)) ||
         (await this.#isBack(exchange, reply.refusal, this.#options.waitMs - waitedMs))
       waitedMs += performance.now() - begun
-      if (waitedMs >= 1) context.note(`waited ${Math.round(waitedMs)} ms for the agent to reconnect`)
-      if (!isBack) return reply
+      if (!isBack) break
       if (isSent) {
         wasSentAgain = true
         context.note('sent again, because the connection to the agent was lost before the response')
@@ -72,6 +74,7 @@ export class LinkLoss {
       context.routing.modulesPassed = 0
       reply = await route()
     }
+    if (waitedMs >= 1) context.note(`waited ${Math.round(waitedMs)} ms for the agent to reconnect`)
     return reply
   }
 
@@ -85,9 +88,23 @@ export class LinkLoss {
     const { tunnel } = exchange.context
     if (refusal === 'agent_gone' && tunnel !== undefined && this.#isReplaced(tunnel)) return true
     const awaited = this.#awaited(exchange)
+    if (refusal === 'agent_gone' && tunnel !== undefined && this.#options.directory.tunnels.has(tunnel.id))
+      return this.#again(exchange, awaited, ms)
     // Other processes may not know yet that the agent is gone.
     const expectedMs = refusal === 'agent_gone' ? ms : this.#expectedMs(exchange, awaited)
     return this.#reconnects.wait(awaited, Math.min(ms, expectedMs), exchange)
+  }
+
+  /**
+   * The process of the agent was not reached, or knows better than this one where the agent is, or does not know yet:
+   * nothing may tell when that has changed.
+   */
+  async #again(exchange: Exchange, awaited: Awaited, ms: number): Promise<boolean> {
+    const begun = performance.now()
+    if (await this.#reconnects.wait(awaited, Math.min(ms, AGAIN_MS), exchange)) return true
+    // A request that may not wait returns at once, and must not be tried again and again.
+    const hasWaited = performance.now() - begun >= AGAIN_MS / 2
+    return hasWaited && ms > AGAIN_MS && !exchange.clientAbort.aborted
   }
 
   #isReplaced(tunnel: TunnelRecord): boolean {

@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, connect, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { suite, test } from 'node:test'
 import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { SocketFiles } from '#gateway/cluster-links/peer-transport.ts'
 import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-import type { TunnelError } from '#tunnel/frame.ts'
+import { isSessionLost, TunnelError } from '#tunnel/frame.ts'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
 import { testLog } from '../../support/secrets.ts'
@@ -110,17 +111,45 @@ suite('links between gateway processes', () => {
     })
     // By what process a knows the tunnel is at b, and b knows better: it has moved to a.
     const tunnel = tunnelAt('a')
-    const stream = await links.a.dial({ ...tunnel, node: 'b' }, headerOf(tunnel), Buffer.alloc(0))
-    const { error } = await collect(stream)
-    assert.equal(error?.code, 'remote_gone_away')
+    await assert.rejects(links.a.dial({ ...tunnel, node: 'b' }, headerOf(tunnel), Buffer.from('x')), {
+      name: 'DialError',
+      code: 'offline',
+    })
     assert.equal(asked, 0)
   })
 
-  test('say why a connection could not be opened', async () => {
-    await using links = await pair(() => Promise.reject(new DialError('busy', 'too many')))
+  test('say why a connection could not be opened, of which the agent has got nothing', async () => {
+    for (const code of ['busy', 'offline'] as const) {
+      await using links = await pair(() => Promise.reject(new DialError(code, 'not now')))
+      const tunnel = tunnelAt('b')
+      await assert.rejects(links.a.dial(tunnel, headerOf(tunnel), Buffer.from('x')), {
+        name: 'DialError',
+        code,
+      })
+    }
+  })
+
+  test('report the loss of an agent that has got the connection, not an end', async () => {
+    const agent = fromDuplex(new PassThrough())
+    await using links = await pair(async () => agent)
     const tunnel = tunnelAt('b')
-    const stream = await links.a.dial(tunnel, headerOf(tunnel), Buffer.alloc(0))
-    assert.equal((await collect(stream)).error?.code, 'stream_refused')
+    const stream = await links.a.dial(tunnel, headerOf(tunnel), Buffer.from('x'))
+    const answer = collect(stream)
+    agent.fail(new TunnelError('session_closed', 'lost'))
+    assert.ok(isSessionLost((await answer).error))
+  })
+
+  test('take a link that is lost before the confirmation for the loss of a connection that was sent', async () => {
+    const asked = Promise.withResolvers<void>()
+    await using links = await pair(() => {
+      asked.resolve()
+      return new Promise(() => undefined)
+    })
+    const tunnel = tunnelAt('b')
+    const dialed = links.a.dial(tunnel, headerOf(tunnel), Buffer.from('x'))
+    await asked.promise
+    await links.b.close()
+    assert.ok(isSessionLost((await collect(await dialed)).error))
   })
 
   test('reject when the other process is not there, and work again when it is', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { DialError } from '#registry/agent-dialer.ts'
 import { group, httpsEdge, route, startPlan, to, visit } from './support.ts'
 import { until } from '../../support/until.ts'
 
@@ -111,6 +112,21 @@ suite('a request whose agent lost its connection', () => {
     await offline(plan)
     await shop(plan)
     assert.equal((await visiting).status, 200)
+  })
+
+  test('is tried again while another process refuses it, whose tunnel is listed', async () => {
+    let refusals = 3
+    await using plan = await startPlan({ info: { reconnect_wait: WAIT_MS / 1000 } }, ({ sessions }) => ({
+      dial: async (...args) => {
+        if (refusals-- > 0) throw new DialError('offline', 'not yet')
+        return sessions.dial(...args)
+      },
+      command: (...args) => sessions.command(...args),
+      probe: id => sessions.probe(id),
+    }))
+    await shop(plan)
+    assert.equal((await visit(plan.router, HOST, { method: 'POST' })).status, 200)
+    assert.equal(refusals, -1)
   })
 
   test('is never sent again when it is not idempotent, and says so', async () => {

@@ -3,15 +3,19 @@ import { noBody } from '#http/body.ts'
 import { RequestContext } from '#http/request-context.ts'
 import { newId } from '#base/ids.ts'
 import { Router } from '#gateway/routing/router.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
 import { localEgress } from '../module-parts.ts'
 import { startGateway, TestAgent, type Gateway, type GatewayOptions } from '../agents/support.ts'
 import { httpClient, requestHead } from '../../support/records.ts'
 import { sentReply } from '../../http/pages/read-reply.ts'
 
 /** A gateway with a router in front of its agents. */
-export async function startPlan(options: GatewayOptions = {}) {
+export async function startPlan(
+  options: GatewayOptions = {},
+  dialerOf: (gateway: Gateway) => AgentDialer = ({ sessions }) => sessions,
+) {
   const gateway = await startGateway(options)
-  const router = new Router({ ...gateway, dialer: gateway.sessions, egress: localEgress })
+  const router = new Router({ ...gateway, dialer: dialerOf(gateway), egress: localEgress })
   return {
     gateway,
     router,
