@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { kinds } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { made } from '../../support/each-store.ts'
+import { MARKER, secretText } from '../../support/secrets.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { Dashboard, closePages, launch } from './support.ts'
 
@@ -104,6 +105,45 @@ suite('the dashboard', () => {
     await other.page.getByLabel('Description').fill('of the other')
     await other.page.getByRole('button', { name: 'Save' }).click()
     await one.page.getByText('of the other').first().waitFor()
+  })
+
+  test('shows what a change changed and who made it, without secrets', async () => {
+    const { api } = server
+    const google = { client_id: 'first', client_secret: secretText('first application') }
+    const edge = await made(api, '/edges/https', {})
+    const routes = `/edges/https/${edge.id}/routes`
+    const route = await made(api, routes, {
+      match_type: 'path_prefix',
+      match: '/',
+      description: 'as it was',
+      oauth: { provider: { google: { ...google, email_domains: ['example.com'] } } },
+    })
+    await api.put(`${routes}/${route.id}/oauth`, {
+      provider: { google: { ...google, client_id: 'second', client_secret: secretText('second') } },
+    })
+    await using dashboard = await Dashboard.open(browser, api)
+    const { page } = dashboard
+    await dashboard.visit(`/audit_events?object_id=${route.id}`, 'Audit events')
+    const table = page.getByRole('region', { name: 'Audit events' })
+    await table.getByRole('row', { name: /HTTPS edge route created .*127\.0\.0\.1/ }).waitFor()
+    await table.getByRole('link', { name: 'HTTPS edge route updated' }).click()
+    const changed = page.getByRole('region', { name: 'Changed fields', exact: true })
+    const row = (name: string) => changed.getByRole('row', { name })
+    await row('OAuth › Provider › Google › Client id').getByRole('cell', { name: 'second' }).waitFor()
+    await row('OAuth › Provider › Google › Email domains')
+      .getByRole('cell', { name: 'example.com' })
+      .waitFor()
+    assert.equal(await changed.getByText('as it was').count(), 0, 'it did not change')
+    assert.equal(await page.getByText(MARKER).count(), 0)
+    assert.deepEqual(await dashboard.findings(), [])
+    await page.getByRole('link', { name: 'Requests that it affects' }).waitFor()
+    await page.getByRole('link', { name: 'Change before this one' }).click()
+    await page.getByRole('heading', { level: 1, name: 'HTTPS edge route created' }).waitFor()
+    await page.getByRole('region', { name: 'Resource at that time' }).getByText('as it was').waitFor()
+    assert.equal(await changed.count(), 0)
+    await page.getByRole('region', { name: 'Circumstances' }).getByRole('link', { name: route.id }).click()
+    await page.getByRole('heading', { level: 1, name: 'as it was' }).waitFor()
+    assert.deepEqual(dashboard.errors, [])
   })
 
   test('runs nothing of what it shows', async () => {

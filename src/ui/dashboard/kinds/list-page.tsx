@@ -6,6 +6,8 @@ import type { Collection } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { isPaged } from '#contract/operations.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
+import { AuditTable } from '#ui/dashboard/events/audit-table.tsx'
+import type { AuditEvent } from '#ui/dashboard/events/audit-text.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
 import { kindOf, searchFilter, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { ResourceTable } from '#ui/dashboard/kinds/table.tsx'
@@ -75,7 +77,7 @@ function List({ collection, kind }: { collection: Collection; kind: Kind }): JSX
                 {query.size > 0 ? 'Nothing matches.' : `There are no ${titleOf(collection)} yet.`}
               </p>
             ) : (
-              <ResourceTable collection={collection} items={items} />
+              <ItemTable collection={collection} items={items} />
             )}
             <Pager collection={collection} isFirst={!query.has('before')} before={next?.before_id} />
           </>
@@ -84,6 +86,20 @@ function List({ collection, kind }: { collection: Collection; kind: Kind }): JSX
     </>
   )
 }
+
+/** Recorded changes have a table of their own: the author is not a field of the generic one. */
+const ItemTable = ({
+  collection,
+  items,
+}: {
+  collection: Collection
+  items: readonly Resource[]
+}): JSX.Element =>
+  collection === 'audit_events' ? (
+    <AuditTable items={items as readonly AuditEvent[]} />
+  ) : (
+    <ResourceTable collection={collection} items={items} />
+  )
 
 const withQuery = (change: Readonly<Record<string, string>>): Record<string, string> => {
   const all = { ...Object.fromEntries(place.value.query), ...change }

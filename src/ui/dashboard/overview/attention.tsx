@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
 import { api } from '#ui/dashboard/api.ts'
+import { authorOf, changeTitle } from '#ui/dashboard/events/audit-text.ts'
+import { ChangedResource } from '#ui/dashboard/events/changed-resource.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
 import { Shown, Time } from '#ui/dashboard/shell/parts.tsx'
-import { IdLink } from '#ui/dashboard/kinds/value.tsx'
 
 const LIVE_MS = 15_000
 const MAX_CHANGES = 8
@@ -60,9 +61,6 @@ export function Attention(): JSX.Element {
   )
 }
 
-const idIn = (object: Readonly<Record<string, unknown>>): string =>
-  typeof object['id'] === 'string' ? object['id'] : ''
-
 /** The last changes with their author; for admins, who alone may read the audit log. */
 export function RecentChanges(): JSX.Element | null {
   return isAdmin.value ? <Changes /> : null
@@ -79,11 +77,11 @@ function Changes(): JSX.Element {
       <Shown of={loaded}>
         {({ items }) => (
           <ul class="changes">
-            {items.map(({ id, type, principal, object, occurred_at: at }) => (
-              <li key={id}>
-                <Time at={at} /> <span dir="auto">{principal?.subject ?? 'the server'}</span>{' '}
-                <a href={href(['audit_events', id])}>{type.replace(/\.v0$/, '').replaceAll('_', ' ')}</a>{' '}
-                <IdLink id={idIn(object)} />
+            {items.map(event => (
+              <li key={event.id}>
+                <Time at={event.occurred_at} /> <span dir="auto">{authorOf(event)}</span>{' '}
+                <a href={href(['audit_events', event.id])}>{changeTitle(event.type)}</a>{' '}
+                <ChangedResource event={event} />
               </li>
             ))}
           </ul>

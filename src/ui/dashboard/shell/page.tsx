@@ -27,6 +27,7 @@ const StatusPage = lazy(async () => (await import('#ui/dashboard/server/status-p
 const DeliveriesPage = lazy(
   async () => (await import('#ui/dashboard/events/deliveries-page.tsx')).DeliveriesPage,
 )
+const AuditPage = lazy(async () => (await import('#ui/dashboard/events/audit-page.tsx')).AuditPage)
 const CapturesPage = lazy(async () => (await import('#ui/dashboard/capture/captures-page.tsx')).CapturesPage)
 const EditPage = lazy(async () => (await import('#ui/dashboard/kinds/form-page.tsx')).EditPage)
 
@@ -40,6 +41,14 @@ const single: Readonly<Record<string, ComponentType>> = {
   settings: SettingsPage,
   status: StatusPage,
   usage: UsagePage,
+}
+
+/** Pages of resources for which the generic one is worse. */
+const own: Readonly<Record<string, ComponentType<{ id: string }>>> = {
+  audit_events: AuditPage,
+  endpoints: EndpointPage,
+  https_edges: EdgePage,
+  reserved_domains: DomainPage,
 }
 
 /** The page that the path names. */
@@ -61,10 +70,8 @@ export function Page(): JSX.Element {
   const key = `${first} ${second}`
   if (third === 'edit') return <EditPage key={key} {...at} />
   if (third !== undefined) return <NotFound />
-  if (first === 'endpoints') return <EndpointPage key={key} id={second} />
-  if (first === 'https_edges') return <EdgePage key={key} id={second} />
-  if (first === 'reserved_domains') return <DomainPage key={key} id={second} />
-  return <DetailPage key={key} {...at} />
+  const Own = own[first]
+  return Own ? <Own key={key} id={second} /> : <DetailPage key={key} {...at} />
 }
 
 function Redirect({ to }: { to: string }): null {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { api } from '#ui/dashboard/api.ts'
+import { authorOf, changeTitle } from '#ui/dashboard/events/audit-text.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { Time } from '#ui/dashboard/shell/parts.tsx'
@@ -13,9 +14,8 @@ export function LastChange({ route }: { route: string }): JSX.Element | null {
   if (last === undefined) return null
   return (
     <p>
-      The route was last changed <Time at={last.occurred_at} /> by{' '}
-      <span dir="auto">{last.principal?.subject ?? 'the server'}</span>:{' '}
-      <a href={href(['audit_events', last.id])}>{last.type.replace(/\.v0$/, '').replaceAll('_', ' ')}</a>
+      The route was last changed <Time at={last.occurred_at} /> by <span dir="auto">{authorOf(last)}</span>:{' '}
+      <a href={href(['audit_events', last.id])}>{changeTitle(last.type)}</a>
     </p>
   )
 }
