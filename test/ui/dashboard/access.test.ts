@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { OpenId, Surfer } from '../../auth/oidc/openid.ts'
 import { World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { until } from '../../support/until.ts'
@@ -66,6 +67,95 @@ suite('the endpoint page', () => {
     await dashboard.visit(`/endpoints/${await endpointId()}`)
     await page.getByRole('list', { name: 'Modules in run order' }).getByText('OAuth').waitFor()
     await page.getByText('from the route of the edge').waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+})
+
+suite('protection of an endpoint', () => {
+  test('by client certificates is added and removed', async () => {
+    const own = await world.edge(['certified.example.org'])
+    await world.route(own, '/', await world.saying('hello'))
+    await using dashboard = await Dashboard.open(browser, world.server.api, { width: 375 })
+    const { page } = dashboard
+    await dashboard.visit(`/protect?edge=${own}`, 'Protect')
+    await page.getByText('Public now').waitFor()
+    await page.getByLabel('Client certificate').check()
+    await page.getByText('for all routes of the edge').waitFor()
+    await page.getByLabel('Certificate of the authority').fill('nonsense')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Certificate of the authority').fill(world.ca.toString())
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Protected now by Mutual TLS').waitFor()
+    const trusted = async () => (await world.server.api.get(`/edges/https/${own}`)).body.mutual_tls
+    assert.equal((await trusted()).certificate_authorities.length, 1)
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.equal(await dashboard.hasSidewaysScroll(), false)
+    await page.getByLabel('Public', { exact: true }).check()
+    await page.getByRole('button', { name: 'Make public' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Make public' })
+    await dialog.getByText('all routes of the edge lose Mutual TLS').waitFor()
+    await dialog.getByRole('button', { name: 'Make public' }).click()
+    await page.getByText('Public now').waitFor()
+    assert.equal(await trusted(), null)
+  })
+
+  test('by a password is enforced at a reserved domain, and shows the command of its agent', async () => {
+    const domain = 'password.example.org'
+    const { id } = await world.make('/reserved_domains', { domain })
+    const agent = await world.agent()
+    const forwardTo = await world.service((_, response) => response.end('hello'))
+    const login = `alice:${secretText('basic auth')}`
+    await agent.listen({ proto: 'https', domain, forwardTo, basicAuth: [login] })
+    const { endpoints } = (await world.server.api.get('/endpoints')).body
+    const endpoint = endpoints.find(({ hostport }: { hostport: string }) => hostport.startsWith(domain))
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/protect?endpoint=${endpoint.id}`, 'Protect')
+    await page.getByLabel('Password', { exact: true }).check()
+    await page
+      .getByLabel('Agent command')
+      .getByText(`adit http 3000 --domain ${domain} --basic-auth alice:PASSWORD`)
+      .waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Protected now by Basic auth').waitFor()
+    const { https_endpoint_configuration: configuration } = (
+      await world.server.api.get(`/reserved_domains/${id}`)
+    ).body
+    const { body } = await world.server.api.get(`/endpoint_configurations/${configuration.id}`)
+    assert.equal(body.basic_auth.enabled, true)
+    const { status } = await world.ask(domain)
+    assert.equal(status, 401)
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('shows how many are signed in, and ends all of their sessions', async () => {
+    const host = 'members.example.org'
+    const { port } = world.server.bound.https ?? {}
+    await using provider = await OpenId.start(`https://idp.adit.localhost:${port}/oauth2/callback`)
+    const own = await world.edge([host])
+    const client = { client_id: 'adit', client_secret: secretText('openid client') }
+    await world.route(own, '/', await world.saying('hello'), { oidc: { issuer: provider.issuer, ...client } })
+    const surfer = new Surfer(world)
+    assert.equal((await surfer.signIn(`https://${host}:${port}/`, 'anna')).text, 'hello')
+    assert.equal((await new Surfer(world).signIn(`https://${host}:${port}/`, 'bert')).text, 'hello')
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/protect?edge=${own}`, 'Protect')
+    await page.getByText('Protected now by OIDC').waitFor()
+    const sessions = page.getByRole('region', { name: 'Sessions' })
+    await sessions.getByText('2 sessions').waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    await sessions.getByRole('button', { name: 'End all' }).click()
+    await page.getByRole('dialog', { name: 'End all' }).getByRole('button', { name: 'End all' }).click()
+    await sessions.getByText('0 sessions').waitFor()
+    assert.deepEqual((await world.server.api.get('/app/sessions')).body.application_sessions, [])
+    const headers = { accept: 'text/html', cookie: surfer.cookies(host) }
+    await until(() => world.ask(host, { headers }), {
+      what: 'a redirect to the provider',
+      fits: ({ status }) => status === 302,
+    })
     assert.deepEqual(dashboard.errors, [])
   })
 })

@@ -1,26 +1,39 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { oauthProviders } from '#contract/modules/oauth.ts'
 import { titleOf } from '#contract/names.ts'
-import { api } from '#ui/dashboard/api.ts'
-import { protect, protectable, type Protectable, type SignInDraft } from '#ui/dashboard/access/protect.ts'
+import { CertificateFields } from '#ui/dashboard/access/certificate-fields.tsx'
+import {
+  guardsAt,
+  makePublic,
+  protectable,
+  requireCertificate,
+  requirePassword,
+  requireSignIn,
+  type CertificateDraft,
+  type FormTarget,
+  type SignInDraft,
+} from '#ui/dashboard/access/protect.ts'
+import { SignInFields } from '#ui/dashboard/access/sign-in-fields.tsx'
+import { SignedIn } from '#ui/dashboard/access/signed-in.tsx'
+import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
-import { href, place } from '#ui/dashboard/router.ts'
+import { place } from '#ui/dashboard/router.ts'
 import { ErrorBox, PageHead, Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
+import { Tabs } from '#ui/dashboard/shell/tabs.tsx'
 
-/** Requires sign-in at an endpoint or route. */
+/** Decides who gets through to an endpoint or route. */
 export function ProtectPage(): JSX.Element {
   const { query } = place.value
   const loaded = useLoaded(`protect ${query}`, () => protectable(query))
   return (
     <>
-      <PageHead title="Protect with sign-in" sub="Only these users get through to the service." />
+      <PageHead title="Protect" sub="Only these clients get through to the service." />
       <Shown of={loaded}>
         {target =>
           target.type === 'agent' ? (
             <ByAgent url={target.url} />
           ) : (
-            <ProtectForm target={target} route={query.get('route') ?? undefined} />
+            <Protection target={target} route={query.get('route') ?? undefined} changed={loaded.reload} />
           )
         }
       </Shown>
@@ -28,52 +41,49 @@ export function ProtectPage(): JSX.Element {
   )
 }
 
+const agentOptions = {
+  'Sign-in': '--oauth google --oauth-allow-email you@example.com',
+  Password: '--basic-auth alice:PASSWORD',
+  'Client certificate': '--mutual-tls-ca staff-ca.pem',
+}
+
 const ByAgent = ({ url }: { url: string }): JSX.Element => (
   <section class="card" aria-label="By the agent">
     <p>{url} belongs to an agent, without a reserved domain. Start the agent with:</p>
-    <Snippet label="Agent command" text="adit http 3000 --oauth google --oauth-allow-email you@example.com" />
+    <Tabs
+      label="Access"
+      tabs={Object.entries(agentOptions).map(([name, options]) => ({
+        name,
+        content: () => <Snippet label="Agent command" text={`adit http 3000 ${options}`} />,
+      }))}
+    />
   </section>
 )
-
-type FormTarget = Exclude<Protectable, { type: 'agent' }>
 
 const firstRoute = (target: FormTarget, wanted: string | undefined): string =>
   target.type === 'edge'
     ? (wanted ?? (target.routes.find(({ match }) => match === '/') ?? target.routes[0])?.id ?? '')
     : ''
 
-function ProtectForm(props: { target: FormTarget; route: string | undefined }): JSX.Element {
-  const { target } = props
+interface AtRoute {
+  readonly target: FormTarget
+  readonly route: string
+  readonly changed: () => void
+}
+
+function Protection(props: {
+  target: FormTarget
+  route: string | undefined
+  changed: () => void
+}): JSX.Element {
+  const { target, changed } = props
   const [route, setRoute] = useState(firstRoute(target, props.route))
-  const [draft, setDraft] = useState<SignInDraft>({
-    provider: 'google',
-    clientId: '',
-    clientSecret: '',
-    allowed: '',
-  })
-  const [error, setError] = useState<Error>()
-  const [isSaved, setIsSaved] = useState(false)
-  const save = async (): Promise<void> => {
-    setError(undefined)
-    setIsSaved(false)
-    try {
-      await protect(target, route, draft)
-      setIsSaved(true)
-    } catch (cause) {
-      setError(cause instanceof Error ? cause : new Error(String(cause)))
-    }
-  }
+  const guards = guardsAt(target, route)
   return (
-    <section class="card" aria-label="Sign-in">
-      <form
-        class="connect"
-        onSubmit={event => {
-          event.preventDefault()
-          void save()
-        }}
-      >
+    <>
+      <section class="card" aria-label="Access">
         {target.type === 'edge' && (
-          <label>
+          <label class="toggle">
             Route
             <select value={route} onChange={event => setRoute(event.currentTarget.value)}>
               {target.routes.map(({ id, match }) => (
@@ -84,90 +94,158 @@ function ProtectForm(props: { target: FormTarget; route: string | undefined }): 
             </select>
           </label>
         )}
-        <SignInFields draft={draft} change={part => setDraft({ ...draft, ...part })} />
-        <button type="submit" class="primary">
-          Save
-        </button>
-      </form>
-      {error && <ErrorBox error={error} />}
-      {isSaved && (
-        <p class="dot on" role="status">
-          Saved.{' '}
-          {target.url !== '' && (
-            <a href={target.url} target="_blank" rel="noreferrer">
-              Try it in a new tab
-            </a>
-          )}{' '}
-          <a href={href(['application_sessions'])}>Signed-in users and sessions</a>
+        <p class={`dot ${guards.length === 0 ? '' : 'on'}`} role="status">
+          {guards.length === 0
+            ? 'Public now: every client gets through.'
+            : `Protected now by ${guards.map(titleOf).join(', ')}.`}
         </p>
-      )}
-    </section>
-  )
-}
-
-function SignInFields(props: {
-  draft: SignInDraft
-  change: (part: Partial<SignInDraft>) => void
-}): JSX.Element {
-  const { draft, change } = props
-  return (
-    <>
-      <label>
-        Provider
-        <select value={draft.provider} onChange={event => change({ provider: event.currentTarget.value })}>
-          {Object.keys(oauthProviders).map(name => (
-            <option key={name} value={name}>
-              {titleOf(name)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Allowed e-mail addresses and domains
-        <textarea
-          rows={2}
-          spellcheck={false}
-          placeholder="example.com, bob@example.org"
-          value={draft.allowed}
-          onInput={event => change({ allowed: event.currentTarget.value })}
-        />
-      </label>
-      <details>
-        <summary>Your own application at the provider</summary>
-        <RedirectUrl />
-        <label>
-          Client id, empty for the application of the server
-          <input
-            autocomplete="off"
-            value={draft.clientId}
-            onInput={event => change({ clientId: event.currentTarget.value })}
-          />
-        </label>
-        <label>
-          Client secret
-          <input
-            type="password"
-            autocomplete="new-password"
-            value={draft.clientSecret}
-            onInput={event => change({ clientSecret: event.currentTarget.value })}
-          />
-        </label>
-      </details>
+        <AccessForm key={route} target={target} route={route} changed={changed} />
+      </section>
+      <SignedIn target={target} route={route} />
     </>
   )
 }
 
-/** What has to be registered at the provider, for all endpoints of the server. */
-function RedirectUrl(): JSX.Element | null {
-  const { value } = useLoaded('redirect URL', async () => {
-    const { listeners } = await api.status()
-    return listeners.find(({ name }) => name === 'https')?.public_address
+const methods = {
+  public: 'Public',
+  password: 'Password',
+  sign_in: 'Sign-in',
+  certificate: 'Client certificate',
+} as const
+type Method = keyof typeof methods
+
+function AccessForm(props: AtRoute): JSX.Element {
+  const { target, route, changed } = props
+  const [method, setMethod] = useState<Method>('sign_in')
+  const [signIn, setSignIn] = useState<SignInDraft>({
+    provider: 'google',
+    clientId: '',
+    clientSecret: '',
+    allowed: '',
   })
-  if (value === undefined) return null
+  const [certificate, setCertificate] = useState<CertificateDraft>({ authority: '', pem: '' })
+  const [error, setError] = useState<Error>()
+  const [isSaved, setIsSaved] = useState(false)
+  const save = async (): Promise<void> => {
+    setError(undefined)
+    setIsSaved(false)
+    try {
+      if (method === 'sign_in') await requireSignIn(target, route, signIn)
+      else if (method === 'password') await requirePassword(target, route)
+      else if (method === 'certificate') await requireCertificate(target, route, certificate)
+      setIsSaved(true)
+      changed()
+    } catch (cause) {
+      setError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+  }
   return (
     <>
-      <p>Register this redirect URL there:</p>
-      <Snippet label="Redirect URL" text={`${value.replace('://', '://idp.')}/oauth2/callback`} />
+      <form
+        class="connect"
+        onSubmit={event => {
+          event.preventDefault()
+          void save()
+        }}
+      >
+        <MethodChoice target={target} method={method} choose={setMethod} />
+        {method === 'sign_in' && (
+          <SignInFields draft={signIn} change={part => setSignIn({ ...signIn, ...part })} />
+        )}
+        {method === 'certificate' && (
+          <CertificateFields
+            draft={certificate}
+            change={part => setCertificate({ ...certificate, ...part })}
+          />
+        )}
+        <MethodNote target={target} method={method} />
+        {method !== 'public' && (
+          <button type="submit" class="primary">
+            Save
+          </button>
+        )}
+      </form>
+      {method === 'public' && <MakePublic {...props} />}
+      {error && <ErrorBox error={error} />}
+      {isSaved && <Saved url={target.url} />}
     </>
   )
 }
+
+const MethodChoice = (props: {
+  target: FormTarget
+  method: Method
+  choose: (method: Method) => void
+}): JSX.Element => (
+  <fieldset>
+    <legend>Access</legend>
+    {(Object.keys(methods) as Method[]).map(each => (
+      <label key={each} class="toggle">
+        <input
+          type="radio"
+          name="access"
+          value={each}
+          checked={each === props.method}
+          disabled={each === 'password' && props.target.type === 'edge'}
+          onChange={() => props.choose(each)}
+        />
+        {methods[each]}
+      </label>
+    ))}
+  </fieldset>
+)
+
+/** What a method needs, or what else it affects. */
+function MethodNote({ target, method }: { target: FormTarget; method: Method }): JSX.Element | null {
+  if (method === 'password' && target.type === 'domain')
+    return (
+      <>
+        <p>
+          The agent has the user names and passwords. Start it with them; without a password, every request is
+          rejected.
+        </p>
+        <Snippet
+          label="Agent command"
+          text={`adit http 3000 --domain ${target.domain} --basic-auth alice:PASSWORD`}
+        />
+      </>
+    )
+  if (target.type !== 'edge') return null
+  return (
+    <p class="hint">
+      {method === 'certificate'
+        ? 'Client certificates are required for all routes of the edge.'
+        : 'Passwords are an option of agents, and not of edges.'}
+    </p>
+  )
+}
+
+function MakePublic({ target, route, changed }: AtRoute): JSX.Element {
+  const guards = guardsAt(target, route)
+  if (guards.length === 0) return <p class="hint">There is nothing to remove.</p>
+  const isShared = target.type === 'edge' && target.guards.length > 0
+  return (
+    <Confirmed
+      label="Make public"
+      isDangerous
+      question={`Remove ${guards.map(titleOf).join(', ')}? Its configuration is lost${
+        isShared ? ', and all routes of the edge lose Mutual TLS' : ''
+      }.`}
+      act={async () => {
+        await makePublic(target, route)
+        changed()
+      }}
+    />
+  )
+}
+
+const Saved = ({ url }: { url: string }): JSX.Element => (
+  <p class="dot on" role="status">
+    Saved.{' '}
+    {url !== '' && (
+      <a href={url} target="_blank" rel="noreferrer">
+        Try it in a new tab
+      </a>
+    )}
+  </p>
+)

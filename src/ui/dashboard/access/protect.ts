@@ -1,4 +1,13 @@
-import { api } from '#ui/dashboard/api.ts'
+import { signInModules } from '#contract/modules/sign-in.ts'
+import { api, call } from '#ui/dashboard/api.ts'
+import type { Resource } from '#ui/dashboard/kinds/resource.ts'
+
+interface ProtectableRoute {
+  readonly id: string
+  readonly match: string
+  /** The modules that require sign-in. */
+  readonly guards: readonly string[]
+}
 
 /** What can be protected: a route of an edge, or a reserved domain without an edge. */
 export type Protectable =
@@ -6,27 +15,59 @@ export type Protectable =
       readonly type: 'edge'
       readonly id: string
       readonly url: string
-      readonly routes: readonly { readonly id: string; readonly match: string }[]
+      readonly routes: readonly ProtectableRoute[]
+      /** The modules of the edge itself, for all of its routes. */
+      readonly guards: readonly string[]
     }
-  | { readonly type: 'domain'; readonly id: string; readonly url: string; readonly configuration?: string }
+  | {
+      readonly type: 'domain'
+      readonly id: string
+      readonly domain: string
+      readonly url: string
+      readonly configuration?: string
+      readonly guards: readonly string[]
+    }
   /** Only its agent can do it. */
   | { readonly type: 'agent'; readonly url: string }
 
+export type FormTarget = Exclude<Protectable, { type: 'agent' }>
+
+/** Modules that reject clients without an identity. */
+const GUARDS = [...signInModules, 'basic_auth', 'mutual_tls']
+
+const guardsOf = (resource: Resource): string[] =>
+  GUARDS.filter(name => resource[name] !== null && resource[name] !== undefined)
+
 async function edgeOf(id: string): Promise<Protectable> {
-  const { hostports, routes } = await api.https_edges.get(id)
-  const host = hostports?.find(each => !each.startsWith('*'))?.replace(/:443$/, '')
-  return { type: 'edge', id, url: host === undefined ? '' : `https://${host}/`, routes }
+  const edge = await api.https_edges.get(id)
+  const host = edge.hostports?.find(each => !each.startsWith('*'))?.replace(/:443$/, '')
+  return {
+    type: 'edge',
+    id,
+    url: host === undefined ? '' : `https://${host}/`,
+    routes: edge.routes.map(route => ({ id: route.id, match: route.match, guards: guardsOf(route) })),
+    guards: guardsOf(edge),
+  }
 }
 
 export async function protectable(query: URLSearchParams): Promise<Protectable> {
   const edge = query.get('edge')
   if (edge !== null) return edgeOf(edge)
-  const { public_url: url, edge: its, domain } = await api.endpoints.get(query.get('endpoint') ?? '')
+  const { public_url: url, edge: its, domain: ref } = await api.endpoints.get(query.get('endpoint') ?? '')
   if (its) return edgeOf(its.id)
-  if (!domain) return { type: 'agent', url }
-  const { https_endpoint_configuration: configuration } = await api.reserved_domains.get(domain.id)
-  return { type: 'domain', id: domain.id, url, ...(configuration && { configuration: configuration.id }) }
+  if (!ref) return { type: 'agent', url }
+  const { id, domain, https_endpoint_configuration: configuration } = await api.reserved_domains.get(ref.id)
+  const target = { type: 'domain', id, domain, url } as const
+  if (!configuration) return { ...target, guards: [] }
+  const guards = guardsOf(await api.endpoint_configurations.get(configuration.id))
+  return { ...target, configuration: configuration.id, guards }
 }
+
+/** The modules that protect the target, or one route of it, now. */
+export const guardsAt = (target: FormTarget, route: string): readonly string[] => [
+  ...target.guards,
+  ...(target.type === 'edge' ? (target.routes.find(({ id }) => id === route)?.guards ?? []) : []),
+]
 
 export interface SignInDraft {
   readonly provider: string
@@ -36,8 +77,14 @@ export interface SignInDraft {
   readonly allowed: string
 }
 
+/** A known certificate authority, or the certificate of a new one. */
+export interface CertificateDraft {
+  readonly authority: string
+  readonly pem: string
+}
+
 /** The OAuth module for a draft. */
-function moduleOf({ provider, clientId, clientSecret, allowed }: SignInDraft) {
+function oauthOf({ provider, clientId, clientSecret, allowed }: SignInDraft) {
   const entries = allowed.split(/[\s,]+/).filter(each => each !== '')
   return {
     provider: {
@@ -50,16 +97,42 @@ function moduleOf({ provider, clientId, clientSecret, allowed }: SignInDraft) {
   }
 }
 
-/** Sets the module where the traffic of the target is configured. */
-export async function protect(
-  target: Exclude<Protectable, { type: 'agent' }>,
-  route: string,
-  draft: SignInDraft,
-): Promise<void> {
-  const oauth = moduleOf(draft)
-  if (target.type === 'edge') await api.https_edge_routes.replace_oauth(target.id, route, oauth)
-  else if (target.configuration === undefined) {
-    const { id } = await api.endpoint_configurations.create({ type: 'https', oauth })
+/** Where a module of the target is: client certificates are of the connection, and so of the whole edge. */
+const placeOf = (target: FormTarget, route: string, name: string): [string, ...string[]] => {
+  if (target.type === 'domain') return ['endpoint_configurations', target.configuration ?? '']
+  return name === 'mutual_tls' ? ['https_edges', target.id] : ['https_edge_routes', target.id, route]
+}
+
+/** Sets a module where the traffic of the target is configured. */
+async function set(target: FormTarget, route: string, name: string, module: object): Promise<void> {
+  if (target.type === 'domain' && target.configuration === undefined) {
+    const { id } = await api.endpoint_configurations.create({ type: 'https', [name]: module })
     await api.reserved_domains.update(target.id, { https_endpoint_configuration_id: id })
-  } else await api.endpoint_configurations.replace_oauth(target.configuration, oauth)
+    return
+  }
+  const [collection, ...ids] = placeOf(target, route, name)
+  await call(collection, `replace_${name}`, ...ids, module)
+}
+
+export const requireSignIn = (target: FormTarget, route: string, draft: SignInDraft): Promise<void> =>
+  set(target, route, 'oauth', oauthOf(draft))
+
+export const requirePassword = (target: FormTarget, route: string): Promise<void> =>
+  set(target, route, 'basic_auth', {})
+
+export async function requireCertificate(
+  target: FormTarget,
+  route: string,
+  { authority, pem }: CertificateDraft,
+): Promise<void> {
+  const id = authority === '' ? (await api.certificate_authorities.create({ ca_pem: pem })).id : authority
+  await set(target, route, 'mutual_tls', { certificate_authority_ids: [id] })
+}
+
+/** Removes every protection of the target. */
+export async function makePublic(target: FormTarget, route: string): Promise<void> {
+  for (const name of guardsAt(target, route)) {
+    const [collection, ...ids] = placeOf(target, route, name)
+    await call(collection, `delete_${name}`, ...ids)
+  }
 }
