@@ -33,6 +33,17 @@ suite('the overview', () => {
     assert.equal(address, addressOf(server))
     assert.ok(authtoken, commands)
     await page.getByText('Waiting for your agent').waitFor()
+    for (const [tab, text] of [
+      ['Linux', 'adit config add-authtoken'],
+      ['Windows', 'adit config add-authtoken'],
+      ['Docker', `docker run -e ADIT_AUTHTOKEN=${authtoken}`],
+      ['ssh -R', 'ssh -p '],
+      ['Node', `forward({ server: '${address}', authtoken: '${authtoken}', forwardTo: 3000 })`],
+      ['Kubernetes', `--env=ADIT_AUTHTOKEN=${authtoken} -- http my-service:3000 --server ${address}`],
+    ] as const) {
+      await page.getByRole('tab', { name: tab }).click()
+      await page.getByLabel('Commands').getByText(text).waitFor()
+    }
     const { credentials } = (await server.api.get('/credentials')).body
     const found = credentials.find(
       ({ description }: { description: string }) => description === 'laptop of Alice',

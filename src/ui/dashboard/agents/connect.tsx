@@ -1,11 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { api } from '#ui/dashboard/api.ts'
-import { useLoaded } from '#ui/dashboard/loaded.ts'
-import { href } from '#ui/dashboard/router.ts'
-import { ErrorBox, PageHead, Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
+import { lazy } from '#ui/dashboard/shell/lazy.tsx'
+import { ErrorBox, PageHead } from '#ui/dashboard/shell/parts.tsx'
 
-const LIVE_MS = 2000
+const AgentCommands = lazy(async () => (await import('#ui/dashboard/agents/commands.tsx')).AgentCommands)
 
 /** The page that connects a new agent. */
 export const ConnectPage = (): JSX.Element => (
@@ -41,7 +40,7 @@ export function ConnectAgent(): JSX.Element {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
     }
   }
-  if (made) return <Commands made={made} />
+  if (made) return <AgentCommands {...made} />
   return (
     <form
       class="connect"
@@ -71,61 +70,5 @@ export function ConnectAgent(): JSX.Element {
       </button>
       {error && <ErrorBox error={error} />}
     </form>
-  )
-}
-
-/** Where agents connect to. Names below localhost are known to browsers, but not to every agent. */
-async function agentAddress(): Promise<string | undefined> {
-  const { listeners, domain } = await api.status()
-  const address = listeners.find(({ name }) => name === 'agent')?.public_address
-  return domain.endsWith('localhost') ? address?.replace(domain, location.hostname) : address
-}
-
-function Commands({ made }: { made: NewCredential }): JSX.Element {
-  const loaded = useLoaded('agent address', agentAddress)
-  return (
-    <>
-      <p>Run this on the machine of the service, here with port 3000. The token is shown only once.</p>
-      <Shown of={loaded}>
-        {server => (
-          <Snippet
-            label="Commands"
-            text={[
-              `adit config add-authtoken ${made.token}`,
-              `adit http 3000 --server ${server ?? 'SERVER:PORT'}`,
-            ].join('\n')}
-          />
-        )}
-      </Shown>
-      <p class="hint">
-        How to get the program is in the <a href="/docs">documentation</a>.
-      </p>
-      <Waiting credential={made.id} />
-    </>
-  )
-}
-
-/** Reports the session of the credential as soon as there is one. */
-function Waiting({ credential }: { credential: string }): JSX.Element {
-  const loaded = useLoaded(
-    credential,
-    () => api.tunnel_sessions.list({ filter: `obj.credential.id == ${JSON.stringify(credential)}` }),
-    { everyMs: LIVE_MS },
-  )
-  return (
-    <Shown of={loaded}>
-      {({ items: [found] }) =>
-        found === undefined ? (
-          <p class="dot" role="status">
-            Waiting for your agent …
-          </p>
-        ) : (
-          <p class="dot on" role="status">
-            Connected from {found.ip}, {found.os}, version {found.agent_version}:{' '}
-            <a href={href(['tunnel_sessions', found.id])}>show the agent</a>
-          </p>
-        )
-      }
-    </Shown>
   )
 }

@@ -1,0 +1,85 @@
+import type { JSX } from 'preact'
+import { agentSnippets, type AgentPlace, type AgentSnippet } from '#ui/dashboard/agents/snippets.ts'
+import { api } from '#ui/dashboard/api.ts'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { href } from '#ui/dashboard/router.ts'
+import { Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
+import { Tabs } from '#ui/dashboard/shell/tabs.tsx'
+
+const LIVE_MS = 2000
+
+/** Where agents connect to. Names below localhost are known to browsers, but not to every agent. */
+async function loadPlace(): Promise<Omit<AgentPlace, 'token'>> {
+  const { listeners, domain, version } = await api.status()
+  const addressOf = (wanted: string): string | undefined => {
+    const address = listeners.find(({ name }) => name === wanted)?.public_address
+    return domain.endsWith('localhost') ? address?.replace(domain, location.hostname) : address
+  }
+  return { server: addressOf('agent') ?? 'SERVER:PORT', ssh: addressOf('ssh'), version }
+}
+
+/** The commands for a new credential, which wait for its agent. */
+export function AgentCommands({ id, token }: { id: string; token: string }): JSX.Element {
+  const loaded = useLoaded('agent address', loadPlace)
+  return (
+    <>
+      <p>Run this on the machine of the service, here with port 3000. The token is shown only once.</p>
+      <Shown of={loaded}>
+        {where => (
+          <Tabs
+            label="Machine of the agent"
+            tabs={agentSnippets({ ...where, token }).map(snippet => ({
+              name: snippet.name,
+              content: () => <SnippetView snippet={snippet} />,
+            }))}
+          />
+        )}
+      </Shown>
+      <Waiting credential={id} />
+    </>
+  )
+}
+
+const SnippetView = ({ snippet: { install, commands, isSsh } }: { snippet: AgentSnippet }): JSX.Element => (
+  <>
+    {install !== undefined && <Snippet label="Installation" text={install} />}
+    <Snippet label="Commands" text={commands} />
+    <p class="hint">
+      {isSsh ? (
+        <>
+          It uses your SSH key instead of the token:{' '}
+          <a href={href(['ssh_credentials', 'new'])}>add the key</a>.
+        </>
+      ) : (
+        <>
+          How to get the package is in the <a href="/docs">documentation</a>.
+        </>
+      )}
+    </p>
+  </>
+)
+
+/** Reports the session of the credential as soon as there is one. */
+function Waiting({ credential }: { credential: string }): JSX.Element {
+  const loaded = useLoaded(
+    credential,
+    () => api.tunnel_sessions.list({ filter: `obj.credential.id == ${JSON.stringify(credential)}` }),
+    { everyMs: LIVE_MS },
+  )
+  return (
+    <Shown of={loaded}>
+      {({ items: [found] }) =>
+        found === undefined ? (
+          <p class="dot" role="status">
+            Waiting for your agent …
+          </p>
+        ) : (
+          <p class="dot on" role="status">
+            Connected from {found.ip}, {found.os}, version {found.agent_version}:{' '}
+            <a href={href(['tunnel_sessions', found.id])}>show the agent</a>
+          </p>
+        )
+      }
+    </Shown>
+  )
+}
