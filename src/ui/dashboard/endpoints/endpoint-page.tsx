@@ -7,8 +7,8 @@ import { IdLink } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { UsageChart } from '#ui/dashboard/server/usage-chart.tsx'
-import { PageHead, Shown, Snippet, Time } from '#ui/dashboard/shell/parts.tsx'
-import { milliseconds, reasonOf, totalMs } from '#ui/dashboard/traffic/request-text.ts'
+import { PageHead, Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
+import { RequestLines } from '#ui/dashboard/traffic/request-lines.tsx'
 
 const LIVE_MS = 5000
 const MAX_REQUESTS = 10
@@ -172,18 +172,7 @@ function RecentRequests({ host }: { host: string }): JSX.Element {
           items.length === 0 ? (
             <p class="empty">No requests yet. Open the address, and they appear here.</p>
           ) : (
-            <ul class="changes">
-              {items.map(request => (
-                <li key={request.id}>
-                  <Time at={request.started_at} />
-                  <span class={`status s${Math.floor(request.status / 100)}`}>{request.status}</span>{' '}
-                  <a href={href(['requests', request.id])} dir="auto">
-                    {request.method} {request.path}
-                  </a>{' '}
-                  {milliseconds(totalMs(request))} {reasonOf(request)}
-                </li>
-              ))}
-            </ul>
+            <RequestLines requests={items} />
           )
         }
       </Shown>

@@ -9,6 +9,7 @@ import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
 import { PageHead, Shown, Time } from '#ui/dashboard/shell/parts.tsx'
 import { LastChange } from '#ui/dashboard/traffic/last-change.tsx'
+import { RelatedTabs } from '#ui/dashboard/traffic/related.tsx'
 import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 import { adviceFor, stepsOf, summaryOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
 import { Timing } from '#ui/dashboard/traffic/timing.tsx'
@@ -49,6 +50,7 @@ export function RequestPage({ id }: { id: string }): JSX.Element {
           <CaptureCard request={request} />
           <Timing request={request} />
           <Facts request={request} />
+          <RelatedTabs request={request} />
         </>
       )}
     </Shown>
@@ -116,11 +118,6 @@ function Facts({ request }: { request: EndedRequest }): JSX.Element {
     ['Backend', request.backend_id],
     ['Tunnel', request.tunnel_id],
   ] as const
-  const more = [
-    ['Same client', `ip:${request.ip}`],
-    ['Same host', `host:${request.host}`],
-    ...(request.route_id === null ? [] : [['Same route', `route_id:${request.route_id}`] as const]),
-  ] as const
   return (
     <section class="card" aria-label="Details">
       <dl>
@@ -143,16 +140,6 @@ function Facts({ request }: { request: EndedRequest }): JSX.Element {
           <dd>
             {byteSize(request.request_bytes ?? 0)} received, {byteSize(request.response_bytes ?? 0)} sent
             {request.complete ? '' : ', incomplete'}
-          </dd>
-        </div>
-        <div>
-          <dt>Requests</dt>
-          <dd class="actions">
-            {more.map(([name, filter]) => (
-              <a key={name} href={href(['requests'], { filter })}>
-                {name}
-              </a>
-            ))}
           </dd>
         </div>
       </dl>
