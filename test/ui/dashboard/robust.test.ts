@@ -74,6 +74,64 @@ suite('the dashboard', () => {
     assert.deepEqual(dashboard.errors, [])
   })
 
+  test('has no serious accessibility findings on any kind of page, in light and dark', async () => {
+    const host = 'accessible.example.org'
+    const edge = await world.edge([host])
+    const route = await world.route(edge, '/', await world.saying('hello'), { compression: {} })
+    const { requestId } = await world.ask(`${host}/page`)
+    await world.captured(requestId)
+    const policy = await world.make('/ip_policies', { description: 'first' })
+    await world.change(`/ip_policies/${policy.id}`, { description: 'second' })
+    const { api } = world.server
+    const { endpoints } = (await api.get('/endpoints')).body
+    const endpoint = endpoints.find(({ hostport }: { hostport: string }) => hostport.startsWith(host))
+    const { reserved_domains: domains } = (await api.get('/reserved_domains')).body
+    const domain = domains.find((each: { domain: string }) => each.domain === host)
+    const { audit_events: changes } = (await api.get(`/audit_events?object_id=${policy.id}`)).body
+    await using dashboard = await Dashboard.open(browser, api)
+    const { page } = dashboard
+    for (const path of [
+      '',
+      '/requests',
+      `/requests/${requestId}?replay`,
+      '/captures',
+      `/endpoints/${endpoint.id}`,
+      `/protect?endpoint=${endpoint.id}`,
+      `/https_edges/${edge}`,
+      `/https_edge_routes/${route}/edit?parent=${edge}`,
+      `/reserved_domains/${domain.id}`,
+      '/ip_policies',
+      `/ip_policies/${policy.id}`,
+      '/audit_events',
+      `/audit_events/${changes[0].id}`,
+      '/event_deliveries',
+      '/event_destinations/new',
+      ...['connect', 'explain', 'people', 'settings', 'status', 'usage', 'licences'].map(name => `/${name}`),
+      '/nothing/here',
+    ]) {
+      await dashboard.visit(path)
+      await loaded(page)
+      assert.deepEqual(await dashboard.findings(), [], path)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      assert.deepEqual(await dashboard.findings(['color-contrast']), [], `${path} in dark mode`)
+      await page.emulateMedia({ colorScheme: 'light' })
+    }
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('offers to drain a node, and shows why a lone one does not', async () => {
+    const { nodes } = (await world.server.api.get('/nodes')).body
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit('/nodes', 'Nodes')
+    await page.getByRole('region', { name: 'Nodes' }).getByRole('link', { name: nodes[0].name }).click()
+    await page.getByRole('button', { name: 'Drain' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Drain' })
+    await dialog.getByText('Stops a node without failed requests').waitFor()
+    await dialog.getByRole('button', { name: 'Drain' }).click()
+    await dialog.getByRole('alert').getByText('ERR_ADIT_').waitFor()
+  })
+
   test('asks for a new sign-in when its session has ended, and says so', async () => {
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard

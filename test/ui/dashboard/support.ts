@@ -97,12 +97,13 @@ export class Dashboard implements AsyncDisposable {
       .waitFor()
   }
 
-  /** The serious findings of axe-core on the page that is shown. */
-  async findings(): Promise<string[]> {
+  /** The serious findings of axe-core on the page that is shown; of all its rules unless some are given. */
+  async findings(rules?: readonly string[]): Promise<string[]> {
     // Evaluated by the debugger, which the policy of the page does not restrict.
-    await this.page.evaluate(axe)
+    if (!(await this.page.evaluate('"axe" in window'))) await this.page.evaluate(axe)
+    const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
     return (await this.page.evaluate(
-      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
+      `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
     )) as string[]
