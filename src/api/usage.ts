@@ -103,6 +103,7 @@ const rounded = (ms: number | undefined): number | null =>
 
 const quantilesOf = (latency: LatencyHistogram) => ({
   p50_ms: rounded(latency.quantile(0.5)),
+  p95_ms: rounded(latency.quantile(0.95)),
   p99_ms: rounded(latency.quantile(0.99)),
 })
 
@@ -115,6 +116,7 @@ function pointsOf(points: readonly UsagePoint[]): ResourceBody {
     bytes_in: points.map(({ bytesIn }) => bytesIn),
     bytes_out: points.map(({ bytesOut }) => bytesOut),
     p50_ms: quantiles.map(({ p50_ms }) => p50_ms),
+    p95_ms: quantiles.map(({ p95_ms }) => p95_ms),
     p99_ms: quantiles.map(({ p99_ms }) => p99_ms),
   }
 }

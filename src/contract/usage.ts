@@ -35,6 +35,7 @@ const points = object({
   bytes_in: column(count),
   bytes_out: column(count),
   p50_ms: column(duration),
+  p95_ms: column(duration),
   p99_ms: column(duration),
 })
 
@@ -44,6 +45,7 @@ const series = object({
   owner_id: nullable(line()),
   ...sums,
   p50_ms: duration,
+  p95_ms: duration,
   p99_ms: duration,
   points: nullable(points),
 })

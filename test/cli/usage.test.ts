@@ -16,6 +16,7 @@ const series = (name: string, fields: Partial<Usage['series'][number]> = {}): Us
   bytes_in: 0,
   bytes_out: 0,
   p50_ms: null,
+  p95_ms: null,
   p99_ms: null,
   points: null,
   ...fields,

@@ -244,21 +244,33 @@ suite('event deliveries', () => {
 
 suite('the server', () => {
   test('shows its status and usage, on the overview as well', async () => {
+    const busy = 'busy.example.org'
+    await world.make('/reserved_domains', { domain: busy })
+    const agent = await world.agent({ metadata: 'web-1' })
+    const forwardTo = await world.service((_, response) => response.end('hello'))
+    await agent.listen({ proto: 'https', domain: busy, forwardTo })
     await until(async () => {
-      await world.ask(HOST)
-      return (await world.server.api.get('/usage?by=endpoint&window=1h')).body.series.length > 0
+      await world.ask(busy)
+      const { series } = (await world.server.api.get('/usage?by=endpoint&window=1h')).body
+      return series.some(({ name }: { name: string }) => name.includes(busy))
     })
     await using dashboard = await Dashboard.open(browser, world.server.api, { colorScheme: 'dark' })
     const { page } = dashboard
     await page.getByText(/version 0\.\d+\.\d+, up \d+ (s|min)/).waitFor()
     const busiest = page.getByRole('region', { name: 'Busiest endpoints', exact: true })
     await busiest.getByRole('img', { name: 'Requests per minute of' }).first().waitFor()
+    await busiest.getByRole('columnheader', { name: 'p95' }).waitFor()
+    await busiest.getByRole('row', { name: busy }).getByRole('cell', { name: 'web-1' }).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    await dashboard.visit(`/requests?filter=host:${busy}`, 'Traffic')
+    await page.getByRole('option', { name: 'web-1' }).first().waitFor()
     assert.deepEqual(await dashboard.findings(), [])
     await dashboard.visit('/status', 'Status')
     await page.getByRole('region', { name: 'Table of Listeners' }).getByText('https').first().waitFor()
     assert.deepEqual(await dashboard.findings(), [])
     await dashboard.visit('/usage', 'Usage')
     await page.getByRole('img', { name: 'Requests and errors per minute' }).waitFor()
+    await page.getByRole('region', { name: 'Series' }).getByRole('columnheader', { name: 'p95' }).waitFor()
     await page.getByLabel('Time').selectOption('30d')
     await page.getByRole('img', { name: 'Requests and errors per hour' }).waitFor()
     await page.getByLabel('By').selectOption('credential')

@@ -1,4 +1,7 @@
 import type { JSX } from 'preact'
+import { hasPrefixOf } from '#contract/kind.ts'
+import { kinds } from '#contract/kinds/index.ts'
+import { useAgentNames } from '#ui/dashboard/agents/agent-names.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -12,6 +15,7 @@ import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 const LIVE_MS = 30_000
 const COUNT = 5
 const MINUTES = 60
+const RECENT = 50
 
 /** The endpoints with most requests in the last hour. */
 export function BusiestEndpoints(): JSX.Element {
@@ -39,23 +43,45 @@ export function BusiestEndpoints(): JSX.Element {
   )
 }
 
-const EndpointTable = ({ usage }: { usage: UsageReport }): JSX.Element => (
-  <div class="table-box" tabIndex={0} role="region" aria-label="Table of the busiest endpoints">
-    <table>
-      <TableHead columns={['Endpoint', 'Requests', 'Per minute', 'Errors', 'p50', 'p99']} />
-      <tbody>
-        {usage.series.map((series, at) => (
-          <EndpointRow key={at} usage={usage} series={series} />
-        ))}
-      </tbody>
-    </table>
-  </div>
-)
+/** The tunnels of the last requests at an endpoint, since an edge may have many, through any of its backends. */
+async function tunnelsOf({ id, name }: ReportSeries): Promise<readonly string[]> {
+  const isEdge = id !== null && hasPrefixOf(kinds.https_edges, id)
+  const filter = isEdge ? { edge_id: id } : { host: name.replace(/^\w+:\/\//, '').replace(/:\d+$/, '') }
+  const { items } = await api.requests.list({ ...filter, limit: RECENT })
+  return [...new Set(items.flatMap(({ tunnel_id: tunnel }) => (tunnel === null ? [] : [tunnel])))]
+}
+
+function EndpointTable({ usage }: { usage: UsageReport }): JSX.Element {
+  const names = useAgentNames()
+  const { series } = usage
+  const { value: tunnels = [] } = useLoaded(
+    `tunnels of ${series.map(({ name }) => name).join(' ')}`,
+    () => Promise.all(series.map(tunnelsOf)),
+    { everyMs: LIVE_MS },
+  )
+  const agentsAt = (at: number): string =>
+    [...new Set((tunnels[at] ?? []).flatMap(tunnel => names.get(tunnel) ?? []))].join(', ')
+  return (
+    <div class="table-box" tabIndex={0} role="region" aria-label="Table of the busiest endpoints">
+      <table>
+        <TableHead
+          columns={['Endpoint', 'Requests', 'Per minute', 'Errors', 'p50', 'p95', 'p99', 'Agents']}
+        />
+        <tbody>
+          {series.map((each, at) => (
+            <EndpointRow key={at} usage={usage} series={each} agents={agentsAt(at)} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
 
 const time = (ms: number | null): string => (ms === null ? '–' : milliseconds(ms))
 
-function EndpointRow({ usage, series }: { usage: UsageReport; series: ReportSeries }): JSX.Element {
-  const { name, id, requests, errors, p50_ms: p50, p99_ms: p99 } = series
+function EndpointRow(props: { usage: UsageReport; series: ReportSeries; agents: string }): JSX.Element {
+  const { usage, series, agents } = props
+  const { name, id, requests, errors, p50_ms: p50, p95_ms: p95, p99_ms: p99 } = series
   const to = id === null ? undefined : hrefOfId(id)
   return (
     <tr>
@@ -68,7 +94,9 @@ function EndpointRow({ usage, series }: { usage: UsageReport; series: ReportSeri
       <td>{(requests / MINUTES).toFixed(1)}</td>
       <td>{requests === 0 ? '–' : `${((errors / requests) * 100).toFixed(1)} %`}</td>
       <td>{time(p50)}</td>
+      <td>{time(p95)}</td>
       <td>{time(p99)}</td>
+      <td dir="auto">{agents || '–'}</td>
     </tr>
   )
 }

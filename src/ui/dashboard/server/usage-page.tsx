@@ -89,6 +89,7 @@ const UsageTable = ({ series, by }: { series: readonly ReportSeries[]; by: strin
           'Received',
           'Sent',
           'p50',
+          'p95',
           'p99',
         ]}
       />
@@ -115,6 +116,7 @@ function UsageRow({ series }: { series: ReportSeries }): JSX.Element {
       <td>{byteSize(series.bytes_in)}</td>
       <td>{byteSize(series.bytes_out)}</td>
       <td>{time(series.p50_ms)}</td>
+      <td>{time(series.p95_ms)}</td>
       <td>{time(series.p99_ms)}</td>
     </tr>
   )
