@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { FakeDns } from '../../acme/fake-dns.ts'
 import { World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { Dashboard, closePages, launch } from './support.ts'
@@ -11,8 +12,10 @@ const HOSTILE = '<img src=x onerror=document.title=1>'
 let world: World
 let browser: Browser
 let edge: string
+let resolvers: readonly [FakeDns, FakeDns]
 before(async () => {
-  world = await World.start()
+  resolvers = [await FakeDns.start(), await FakeDns.start()]
+  world = await World.start({ acme_dns: resolvers.map(({ at }) => at).join() })
   browser = await launch()
   edge = await world.edge([HOST], { description: HOSTILE })
   const [one, other] = [await world.saying('one'), await world.saying('other', 201)]
@@ -40,6 +43,7 @@ before(async () => {
 after(async () => {
   await closePages(browser)
   await world[Symbol.asyncDispose]()
+  for (const resolver of resolvers) resolver[Symbol.dispose]()
 })
 
 suite('the edge page', () => {
@@ -124,10 +128,16 @@ suite('the domain page', () => {
       domain: 'setup.example.org',
       description: HOSTILE,
     })
+    const [first, second] = resolvers
+    first.aliases.set('setup.example.org', 'old.example.net')
+    second.fails = true
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
     await dashboard.visit(`/reserved_domains/${id}`, 'setup.example.org')
     const setup = page.getByRole('region', { name: 'Setup' })
+    const answers = setup.getByRole('list', { name: 'Answers of DNS resolvers' })
+    await answers.getByLabel(`Records of ${first.at}`).getByText('old.example.net').waitFor()
+    await answers.getByText(`${second.at} does not answer: ESERVFAIL`).waitFor()
     await setup.getByRole('list', { name: 'Progress' }).getByText('DNS record', { exact: true }).waitFor()
     await setup.getByText('adit http 3000 --domain setup.example.org').waitFor()
     // There is none.

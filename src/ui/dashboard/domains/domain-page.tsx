@@ -67,7 +67,7 @@ type Records = Check['required']
 const recordText = (records: Records): string =>
   records.map(({ name, type, value }) => `${name}  ${type}  ${value}`).join('\n')
 
-function Records({ check: { required, found, points_here: pointsHere } }: { check: Check }): JSX.Element {
+function Records({ check: { required, answers, points_here: pointsHere } }: { check: Check }): JSX.Element {
   const state =
     pointsHere === null
       ? { mark: '', text: 'Name servers do not respond.' }
@@ -84,17 +84,32 @@ function Records({ check: { required, found, points_here: pointsHere } }: { chec
         </>
       )}
       <p class={`dot ${state.mark}`}>{state.text}</p>
-      <p class="hint">DNS answers now:</p>
-      {found.length === 0 ? (
-        <p class="dim">none</p>
-      ) : (
-        <pre tabIndex={0} aria-label="Current DNS records">
-          {recordText(found)}
-        </pre>
-      )}
+      <p class="hint">DNS resolvers now:</p>
+      <Answers of={answers} />
     </>
   )
 }
+
+/** What each resolver answers: they differ while a change spreads. */
+const Answers = ({ of: answers }: { of: Check['answers'] }): JSX.Element => (
+  <ul class="values" aria-label="Answers of DNS resolvers">
+    {answers.map(({ address, records, error }) => (
+      <li key={address}>
+        <span class={`dot ${error !== null ? 'off' : records.length > 0 ? 'on' : ''}`}>
+          {error === null ? `${address} answers` : `${address} does not answer: ${error}`}
+        </span>
+        {error === null &&
+          (records.length === 0 ? (
+            <span class="dim"> no record</span>
+          ) : (
+            <pre tabIndex={0} aria-label={`Records of ${address}`}>
+              {recordText(records)}
+            </pre>
+          ))}
+      </li>
+    ))}
+  </ul>
+)
 
 const titles = { dns: 'DNS record', order: 'Certificate order', certificate: 'Certificate' } as const
 const marks = {
