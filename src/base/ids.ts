@@ -44,27 +44,37 @@ function randomWord(): number {
 const WORD = 2 ** 16
 const DIGITS = 5
 const CHUNK = 62 ** DIGITS
+const CODES = Buffer.from(ALPHABET)
+
+// For one number at a time. A number may be secret, so both are zero again afterwards.
+const parts = new Float64Array(16)
+const digits = Buffer.alloc(48)
 
 /**
- * Encodes a large number, given as 16-bit words, in base 62. BigInt is many times slower than this long division by
- * five digits at a time, the largest divisor whose products stay exact.
+ * Encodes a large number, given as at most 16 words of 16 bits, in base 62. BigInt is many times slower than this long
+ * division by five digits at a time, the largest divisor whose products stay exact.
  */
-function base62(words: number[], length: number): string {
-  let text = ''
-  while (text.length < length) {
+function base62(words: readonly number[], length: number): string {
+  for (let index = 0; index < words.length; index++) parts[index] = words[index] ?? 0
+  let first = 0
+  for (let start = length; start > 0;) {
     let rest = 0
-    for (let index = 0; index < words.length; index++) {
-      const part = rest * WORD + (words[index] ?? 0)
+    for (let index = first; index < words.length; index++) {
+      const part = rest * WORD + (parts[index] ?? 0)
       const quotient = Math.floor(part / CHUNK)
-      words[index] = quotient
+      parts[index] = quotient
       rest = part - quotient * CHUNK
     }
-    for (let digit = 0; digit < DIGITS; digit++) {
-      text = ALPHABET.charAt(rest % 62) + text
-      rest = Math.floor(rest / 62)
+    while (parts[first] === 0) first++
+    for (let digit = 0; digit < DIGITS && start > 0; digit++) {
+      const left = Math.trunc(rest / 62)
+      digits[--start] = CODES[rest - left * 62] ?? 0
+      rest = left
     }
   }
-  return text.slice(-length)
+  const text = digits.toString('latin1', 0, length)
+  digits.fill(0, 0, length)
+  return text
 }
 
 /** Time-ordered id in the KSUID form: `prefix_` and 27 characters, 96 bits of them random. */
