@@ -16,6 +16,17 @@ interface Counter {
   sequence: number
 }
 
+/** The counters of a transaction, and what it has changed so far. */
+interface Progress extends Counter {
+  readonly changes: RowChange[]
+}
+
+export interface CommittedGroup {
+  readonly outcomes: readonly CommitOutcome[]
+  /** In order, without gaps. */
+  readonly changes: readonly RowChange[]
+}
+
 type Standing = Pick<Row, 'id' | 'kind' | 'version'>
 
 /** JSON for the engines' `each`. Ill-formed text is never stored, and PostgreSQL rejects it. */
@@ -39,15 +50,13 @@ function isRejectedLate(batch: readonly Write[]): boolean {
  * One transaction for many batches. A rejected batch is rolled back alone, which takes a savepoint unless it has the
  * transaction for itself, or is rejected before it has changed anything.
  */
-export function* commitGroup(
-  sql: Statements,
-  batches: readonly (readonly Write[])[],
-): Steps<CommitOutcome[]> {
+export function* commitGroup(sql: Statements, batches: readonly (readonly Write[])[]): Steps<CommittedGroup> {
   yield* query(sql.begin)
   const start = yield* lockCounter(sql)
   const alone = batches.length === 1
   const outcomes: CommitOutcome[] = []
-  let counter = start
+  const changes: RowChange[] = []
+  let counter: Progress = { ...start, changes }
 
   for (const batch of batches) {
     const isGuarded = !alone && isRejectedLate(batch)
@@ -56,6 +65,8 @@ export function* commitGroup(
     const refusal = yield* applyBatch(sql, batch, after)
     if (refusal === undefined) counter = after
     else if (isGuarded) yield* query(sql.undo)
+    // Without those of a rejected batch.
+    changes.length = counter.revision - start.revision
     if (isGuarded) yield* query(sql.release)
     outcomes.push(refusal ? { ok: false, refusal } : { ok: true, revision: counter.revision })
   }
@@ -63,11 +74,11 @@ export function* commitGroup(
   // An unchanged counter means that nothing was written, or nothing that may stay.
   if (counter.revision === start.revision && counter.sequence === start.sequence) {
     yield* query(sql.rollback)
-    return outcomes
+    return { outcomes, changes }
   }
   yield* query(sql.writeCounter, counter.revision, counter.sequence)
   yield* query(sql.commit)
-  return outcomes
+  return { outcomes, changes }
 }
 
 /** Takes the lock that all writers share, then reads the counters. */
@@ -80,7 +91,7 @@ export function* lockCounter(sql: Statements): Steps<Counter> {
 function* applyBatch(
   sql: Statements,
   batch: readonly Write[],
-  counter: Counter,
+  counter: Progress,
 ): Steps<CommitRefusal | undefined> {
   for (const write of batch) {
     const refusal = yield* applyWrite(sql, write, counter)
@@ -89,7 +100,7 @@ function* applyBatch(
   return undefined
 }
 
-function* applyWrite(sql: Statements, write: Write, counter: Counter): Steps<CommitRefusal | undefined> {
+function* applyWrite(sql: Statements, write: Write, counter: Progress): Steps<CommitRefusal | undefined> {
   switch (write.op) {
     case 'insert':
     case 'update':
@@ -108,7 +119,7 @@ function* applyWrite(sql: Statements, write: Write, counter: Counter): Steps<Com
 function* put(
   sql: Statements,
   { op, entry }: Extract<Write, { entry: RowEntry }>,
-  counter: Counter,
+  counter: Progress,
 ): Steps<CommitRefusal | undefined> {
   const { id, kind, parent, version, body } = entry.row
   // A self-reference would only prevent deletion.
@@ -147,7 +158,7 @@ function* claim(sql: Statements, { row, claims }: RowEntry): Steps<CommitRefusal
 function* remove(
   sql: Statements,
   { id, version }: Extract<Write, { op: 'remove' }>,
-  counter: Counter,
+  counter: Progress,
 ): Steps<CommitRefusal | undefined> {
   const row = (yield* standingRows(sql, [id])).get(id)
   if (row?.version !== version) return { reason: 'stale', id }
@@ -168,9 +179,10 @@ function* emit(sql: Statements, { id, type, at, body }: EventRecord, counter: Co
 function* record(
   sql: Statements,
   { kind, id, op }: Omit<RowChange, 'revision'>,
-  counter: Counter,
+  counter: Progress,
 ): Steps<undefined> {
   counter.revision += 1
+  counter.changes.push({ revision: counter.revision, kind, id, op })
   yield* query(sql.insertChange, counter.revision, kind, id, op)
   return undefined
 }

@@ -19,13 +19,13 @@ const MAX_GROUP = 256
  * of the event loop, and those that arrive while the group before them is being committed.
  */
 export class GroupCommit {
-  readonly #run: (batches: readonly Batch[]) => Promise<CommitOutcome[]>
+  readonly #run: (batches: readonly Batch[]) => Promise<readonly CommitOutcome[]>
   readonly #waiting: QueuedBatch[] = []
   #working: Promise<void> | undefined
   #closed = false
 
   /** `run` commits all batches in one transaction and resolves to their outcomes in the same order. */
-  constructor(run: (batches: readonly Batch[]) => Promise<CommitOutcome[]>) {
+  constructor(run: (batches: readonly Batch[]) => Promise<readonly CommitOutcome[]>) {
     this.#run = run
   }
 

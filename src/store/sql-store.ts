@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { commitGroup, idList, lockCounter } from '#store/apply.ts'
+import { commitGroup, idList, lockCounter, type CommittedGroup } from '#store/apply.ts'
 import { query, type Columns, type Engine, type Steps, type SqlValue } from '#store/engine.ts'
 import { GroupCommit } from '#store/group-commit.ts'
 import { pageOfRows, statements, type Statements } from '#store/statements.ts'
+import { RecentChanges } from '#store/recent-changes.ts'
 import { SharedRead } from '#store/shared-read.ts'
 import { StoreError } from '#store/store-error.ts'
 import { SqlUsage } from '#store/sql-usage.ts'
@@ -42,6 +43,7 @@ export class SqlStore implements Store {
   readonly #group: GroupCommit
   /** The cached `revision` while no other process can change it; read again after a failed commit. */
   #revision: number | undefined
+  readonly #recent = new RecentChanges()
   /** Every API request needs it: those that come at once share a query. */
   readonly #sharedRevision = new SharedRead(() => this.#readRevision())
   #closing: Promise<void> | undefined
@@ -105,6 +107,8 @@ export class SqlStore implements Store {
   }
 
   async changes(after: number, limit: number): Promise<RowChange[]> {
+    const recent = this.#engine.alone ? this.#recent.after(after, limit) : undefined
+    if (recent !== undefined) return recent
     return (await this.#read(this.#sql.changes, after, limit)).map(toChange)
   }
 
@@ -140,6 +144,7 @@ export class SqlStore implements Store {
   }
 
   async prune({ changesUpTo, eventsBefore, eventsUpTo }: PruneLimits): Promise<void> {
+    this.#recent.clear()
     await this.#removeInChunks(this.#sql.pruneChanges, changesUpTo)
     await this.#removeInChunks(this.#sql.pruneEvents, eventsBefore, eventsUpTo ?? Number.MAX_SAFE_INTEGER)
   }
@@ -160,6 +165,7 @@ export class SqlStore implements Store {
     await this.#engine.own()
     // The other process's last changes are unknown here.
     this.#revision = undefined
+    this.#recent.clear()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -173,15 +179,26 @@ export class SqlStore implements Store {
     this.#revision = undefined
   }
 
-  async #commitGroup(batches: readonly (readonly Write[])[]): Promise<CommitOutcome[]> {
+  async #commitGroup(batches: readonly (readonly Write[])[]): Promise<readonly CommitOutcome[]> {
     this.#revision = undefined
-    const outcomes = await this.#engine.run(commitGroup(this.#sql, batches))
+    const { outcomes, changes } = await this.#runGroup(batches)
     const latest = outcomes.findLast(outcome => outcome.ok)
     if (latest) {
       this.#revision = latest.revision
+      if (this.#engine.alone) this.#recent.add(changes)
       for (const listener of this.#listeners) listener()
     }
     return outcomes
+  }
+
+  async #runGroup(batches: readonly (readonly Write[])[]): Promise<CommittedGroup> {
+    try {
+      return await this.#engine.run(commitGroup(this.#sql, batches))
+    } catch (error) {
+      // It may have been committed nevertheless.
+      this.#recent.clear()
+      throw error
+    }
   }
 
   async #read(text: string, ...values: readonly SqlValue[]): Promise<readonly Columns[]> {

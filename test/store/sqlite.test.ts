@@ -89,6 +89,28 @@ suite('sqlite file', () => {
     await write(store, insert('a'))
   })
 
+  test('shows every change, also those of a process that shared it', async () => {
+    const file = join(folder.path, 'shared.db')
+    await using store = await openSqlite(file)
+    const changed = async (revision: number) => (await store.changes(revision, 9)).map(({ id }) => id)
+    await write(store, insert('a'))
+    assert.deepEqual(await changed(0), ['a'])
+    store.share()
+    {
+      await using other = await openSqlite(file, undefined, { shared: true })
+      await write(other, insert('b'))
+      assert.deepEqual(await changed(1), ['b'])
+      await write(store, insert('c'))
+      await write(other, insert('d'))
+    }
+    await store.own()
+    assert.deepEqual(await changed(1), ['b', 'c', 'd'])
+    await write(store, insert('e'))
+    assert.deepEqual(await changed(3), ['d', 'e'])
+    assert.deepEqual(await changed(4), ['e'])
+    assert.deepEqual(await changed(5), [])
+  })
+
   test('is readable by its owner alone', async () => {
     const dataDir = join(folder.path, 'data')
     await using store = await openStore({ databaseUrl: undefined, dataDir })
