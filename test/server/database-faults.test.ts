@@ -15,8 +15,6 @@ import { account, startPostgres, type TestPostgres } from '../support/postgres.t
 import { runAdit, startServer, type Answer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
-const LONG = process.env['TEST_LONG'] === '1'
-
 /** A disk for a database, which has about 8 MiB at first. */
 class SmallDisk implements Disposable {
   readonly #folder = new Folder()
@@ -59,7 +57,7 @@ const PACE_MS = 20
 /** Requests that must have succeeded. */
 const ENOUGH = 20
 /** How late each answer of a slow database is. */
-const SLOW_MS = LONG ? 200 : 60
+const SLOW_MS = 200
 
 /** Requests one after the other, through a tunnel of an agent. */
 async function startTraffic(server: TestServer) {
@@ -164,7 +162,7 @@ suite('a server', () => {
     await (await openPostgres(url))[Symbol.asyncDispose]()
     await using relay = await PostgresRelay.start(url)
     // Its many queries, one after the other, take half a minute.
-    if (LONG) relay.delayMs = SLOW_MS
+    if (process.env['TEST_LONG'] === '1') relay.delayMs = SLOW_MS
     await using server = await startServer({ database_url: relay.url })
     relay.delayMs = SLOW_MS
     const traffic = await startTraffic(server)

@@ -48,19 +48,19 @@ suite('modules of a route, through TLS', () => {
       },
     })
     // On a slow machine it may have tried the service again before the first visit that it answers itself.
-    let before = 0
+    let askedBefore = 0
     const visit = () => {
-      before = asked
+      askedBefore = asked
       return world.ask(url)
     }
     const open = await until(visit, { fits: ({ status }) => status === 503 })
     assert.equal(open.code, 'ERR_ADIT_3202')
     assert.equal(open.headers['retry-after'], '1')
-    assert.ok(before >= 3)
-    assert.equal(asked, before)
+    assert.ok(askedBefore >= 3)
+    assert.equal(asked, askedBefore)
     failing = false
     await until(() => world.ask(url), { fits: ({ status }) => status === 200 })
-    assert.equal(asked, before + 1)
+    assert.equal(asked, askedBefore + 1)
     assert.equal((await world.ask(url)).status, 200)
   })
 
