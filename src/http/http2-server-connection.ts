@@ -210,6 +210,8 @@ class Http2ServerConnection implements Http2Connection, HasTimeouts {
     this.#checking = true
     // Responses in flight go first.
     const ping = setTimeout(() => {
+      // A session is destroyed some time before it is closed.
+      if (session.destroyed) return
       session.ping(() => {
         clearTimeout(timer)
         this.#checking = false

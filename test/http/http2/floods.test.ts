@@ -5,8 +5,10 @@ import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
+import { CHECK_AFTER } from '#http/http2-limits.ts'
 import { all, ask, gatewayWith, serverNames, reply } from './support.ts'
 import {
+  ACK,
   block,
   END_HEADERS,
   END_STREAM,
@@ -97,6 +99,17 @@ for (const server of serverNames)
         const answer = await ask(honest, { ':path': '/' })
         assert.equal(answer.text, 'fine')
       })
+
+    test('of bad frames causes no error when the connection is destroyed while it is checked', async () => {
+      await using host = await gateway(async () => reply(200, 'fine'))
+      const wire = await Wire.open(host)
+      wire.send(frame(FRAME.ping, ACK, 0, Buffer.alloc(8)), headers(1, usual, { endStream: true }))
+      assert.equal(await wire.outcome(1), 200)
+      host.connections[0]?.destroy()
+      // As when the machine stands still: timers run before the end of the connection is noticed.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CHECK_AFTER + 50)
+      await host.connections[0]?.closed
+    })
 
     test('of rapid resets costs the services almost nothing', async () => {
       await using host = await gateway(async () => reply(200, 'fine'))
