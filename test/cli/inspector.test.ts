@@ -7,6 +7,7 @@ import { visit as visitAny } from '../agent/support.ts'
 import { webService } from './agent-support.ts'
 import { run } from './run.ts'
 import { LocalAgent } from './local-api-support.ts'
+import { CHROMIUM } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
@@ -14,7 +15,7 @@ let server: TestServer
 let browser: Browser
 before(async () => {
   server = await startServer()
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
 })
 after(async () => {
   await browser.close()

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { chromium } from 'playwright-core'
 import { World } from '../../e2e/edges/world.ts'
+import { CHROMIUM } from '../../support/chromium.ts'
 import { Provider } from './provider.ts'
 import { newKeys } from './support.ts'
 
-const CHROMIUM = '/usr/bin/chromium'
 const HOST = 'app.example.test'
 
 /** Metadata of a provider, and whether it takes the request as a form. */

@@ -7,6 +7,7 @@ import { connect } from 'node:tls'
 import { chromium } from 'playwright-core'
 import { caOf } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
+import { CHROMIUM } from '../../support/chromium.ts'
 import { tokenIn } from '../../support/dashboard.ts'
 import { made } from '../../support/each-store.ts'
 import { until } from '../../support/until.ts'
@@ -43,7 +44,7 @@ suite('the dashboard on the HTTPS listener, in a browser', () => {
     const { body } = await server.api.post('/dashboard/link')
     const token = tokenIn(String(body.url))
     await using browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
+      executablePath: CHROMIUM,
       args: ['--no-sandbox', await trusting(server)],
     })
     const context = await browser.newContext()

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after } from 'node:test'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { CHROMIUM } from '../../support/chromium.ts'
 import { secretText } from '../../support/secrets.ts'
 import type { Caller } from '../../support/server.ts'
 
@@ -10,7 +11,7 @@ let shared: Promise<Browser> | undefined
 
 /** The browser of all test files in this process, which are to close their pages with `closePages`. */
 export function launch(): Promise<Browser> {
-  shared ??= chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  shared ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
   return shared
 }
 after(async () => (await shared)?.close())
@@ -22,9 +23,6 @@ export async function closePages(browser: Browser): Promise<void> {
 
 /** What Playwright waits for a page by itself is too short on a busy machine. */
 export const PAGE_MS = 120_000
-
-/** Another program has added or removed a network interface, for which the browser ends its requests; pages repeat them. */
-const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 
@@ -47,10 +45,7 @@ export class Dashboard implements AsyncDisposable {
     this.url = url
     this.#context = context
     page.setDefaultTimeout(PAGE_MS)
-    page.on('console', message => {
-      if (message.type() !== 'error' || message.text().includes(NETWORK_CHANGED)) return
-      this.errors.push(message.text())
-    })
+    page.on('console', message => void (message.type() === 'error' && this.errors.push(message.text())))
     page.on('pageerror', error => void this.errors.push(String(error)))
     page.on('request', request => {
       const { protocol, origin } = new URL(request.url())
