@@ -39,7 +39,9 @@ suite('TLS-01: sslscan', () => {
   for (const listener of ['https', 'agent'] as const)
     test(`finds no weakness in the listener named ${listener}`, async () => {
       const target = `127.0.0.1:${server.bound[listener]?.port}`
-      const report = await must('sslscan', '--no-colour', '--sni-name=adit.localhost', '--xml=-', target)
+      // By default it gives up after 3 s, which a busy machine can take.
+      const options = ['--no-colour', '--timeout=60', '--sni-name=adit.localhost', '--xml=-']
+      const report = await must('sslscan', ...options, target)
       const protocols = findings(report, 'protocol')
       const enabled = protocols.filter(one => one['enabled'] === '1')
       assert.equal(protocols.length, 6, report)
