@@ -8,7 +8,7 @@ import { Folder } from '../support/folder.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
-const COMMAND_MS = 300_000
+const COMMAND_MS = 600_000
 const execute = promisify(execFile)
 /** Runs a command to its end, and ends it when it takes too long: hooks have no deadline of their own. */
 export const run = (
