@@ -45,7 +45,11 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     this.directory = new SharedDirectory(link, log)
     this.directory.replace(start.directory)
     this.otherNodes = start.cluster && new FollowedCluster(start.cluster)
-    this.source = { watch: (kinds, follower) => this.#watch(kinds, follower) }
+    this.source = {
+      watch: (kinds, follower) => this.#watch(kinds, follower),
+      // The changes come before the response.
+      refresh: () => link.request('refreshRecords', null),
+    }
     // What was counted is kept for the next first process.
     this.publishTraffic = batch => link.request('traffic', batch, Infinity)
     this.publishUsage = counted => link.request('usage', counted, Infinity)

@@ -319,6 +319,7 @@ export class Workers {
         this.dialer.command(order.sessionId, order.command),
       // The workers have the result before the response.
       refreshLease: async () => this.#parts.cluster?.refreshLease(),
+      refreshRecords: () => this.#parts.source.refresh(),
     }
   }
 

@@ -56,6 +56,11 @@ export class RecordSource implements Source {
     await Promise.all([...this.#readers].map(reader => reader.applied))
   }
 
+  async refresh(): Promise<void> {
+    this.notify()
+    await this.applied()
+  }
+
   async watch(kinds: readonly string[], follower: Follower): Promise<() => void> {
     const failed = (): void => void this.#failures++
     const reader = new Reader({ ...this.#options, failed }, new Set(kinds), follower)

@@ -61,6 +61,15 @@ suite('a cluster of two nodes with two workers each', { timeout: 900_000 }, () =
     )
   })
 
+  test('an agent signs in at any worker of another node with a credential that was just created', async () => {
+    const [first, second] = cluster.nodes as [Node, Node]
+    const { body } = await first.process.api.post('/credentials', {})
+    const agents = await Promise.all(
+      Array.from({ length: 4 }, () => SdkAgent.start([second], String(body.token))),
+    )
+    for (const agent of agents) await agent[Symbol.asyncDispose]()
+  })
+
   test('the loss of the first process of a node is not noticed at any node', async () => {
     const [first] = cluster.nodes as [Node]
     await using agent = await SdkAgent.start([first], cluster.authtoken)

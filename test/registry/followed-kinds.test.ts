@@ -22,7 +22,7 @@ suite('the kinds that the gateway follows', () => {
       followed = wanted
       return () => undefined
     }
-    await new Records().follow({ watch })
+    await new Records().follow({ watch, refresh: async () => undefined })
   })
 
   for (const { name, shape, followedByGateway } of all) {

@@ -244,7 +244,7 @@ export class AgentSession implements AgentConnection {
     this.#signing = true
     const { registry, log } = this.#options
     try {
-      const record = login(request, this.#origin, this.#options)
+      const record = await login(request, this.#origin, this.#options)
       await registry.add(record, this)
       const { Extra: extra, Version } = request
       const requests = new AgentRequests(registry, record.id)

@@ -23,12 +23,17 @@ export interface LoginOptions extends ConnectAddressesOptions {
 const SHOWN = 12
 
 /** Finds the credential of a token, or rejects the token. */
-function credentialOf(token: string, records: Records): Credential {
+async function credentialOf(token: string, records: Records): Promise<Credential> {
   if (!/^[\x21-\x7e]{1,512}$/.test(token)) {
     const shown = token.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, SHOWN)
     return fail('agent_token_malformed', { shown })
   }
-  const credential = records.credentialByToken(tokenHash(token)) ?? fail('agent_token_unknown')
+  const hash = tokenHash(token)
+  const known = records.credentialByToken(hash)
+  if (known?.active === true) return known
+  // Another process may have just created or activated it; a rejected agent does not try again.
+  await records.refresh()
+  const credential = records.credentialByToken(hash) ?? fail('agent_token_unknown')
   return credential.active ? credential : fail('agent_owner_inactive')
 }
 
@@ -40,10 +45,14 @@ function checkAddress(ip: string, credential: Credential, { records, log }: Logi
 }
 
 /** Authenticates an agent and determines its session. */
-export function login(request: AuthRequest, origin: AgentOrigin, options: LoginOptions): SessionRecord {
+export async function login(
+  request: AuthRequest,
+  origin: AgentOrigin,
+  options: LoginOptions,
+): Promise<SessionRecord> {
   const { info, records, resumption, now = Date.now } = options
   const { ClientId, Extra } = request
-  const credential = credentialOf(Extra.AuthToken, records)
+  const credential = await credentialOf(Extra.AuthToken, records)
   checkAddress(origin.ip, credential, options)
   // A returning agent proves its session by its cookie; any other gets a new one.
   const startedAt = isId(ClientId)

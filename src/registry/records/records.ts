@@ -18,6 +18,7 @@ import * as keys from '#registry/records/keys.ts'
 import { RowIndex, type ChangingIndex } from '#registry/records/row-index.ts'
 import { type Owner, ownerOf } from '#registry/records/owners.ts'
 import { type Restricted, type Restriction, Restrictions } from '#registry/records/restrictions.ts'
+import { SpacedRead } from '#registry/records/spaced-read.ts'
 import type { Follower, RowOf, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import { groupOf, joins } from '#registry/records/tunnel-group.ts'
 import { wildcardsOver } from '#base/hosts.ts'
@@ -70,6 +71,7 @@ const restricting = new Set(['ip_policy', 'ip_policy_rule', 'ip_restriction'])
 /** The configuration, in memory; a change touches only its own rows. */
 export class Records implements Follower {
   readonly #log: Log
+  #latest: SpacedRead | undefined
   readonly #rows = new Map<string, SourceRow>()
   readonly #byKind = new Map<string, Map<string, SourceRow>>()
   readonly #listeners = new Map<string, Set<Listener>>()
@@ -109,7 +111,13 @@ export class Records implements Follower {
 
   /** Follows a source; resolves after the first snapshot. */
   async follow(source: Source): Promise<() => void> {
+    this.#latest = new SpacedRead(() => source.refresh())
     return source.watch(followed, this)
+  }
+
+  /** For what is not found here, but may have just been created elsewhere. Never rejects. */
+  async refresh(): Promise<void> {
+    await this.#latest?.run()
   }
 
   snapshot(rows: readonly SourceRow[]): void {

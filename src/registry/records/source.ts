@@ -30,4 +30,6 @@ export interface Follower {
 export interface Source {
   /** Resolves after the first snapshot; returns how to stop. */
   watch(kinds: readonly string[], follower: Follower): Promise<() => void>
+  /** Resolves when the followers have what was changed until now, anywhere, or it cannot be read. */
+  refresh(): Promise<void>
 }

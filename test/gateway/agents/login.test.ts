@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
+import { tokenHash } from '#base/secrets.ts'
 import { call } from '#tunnel/rpc.ts'
 import { plainAnswer, srvInfoAnswer } from '#tunnel/messages.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
@@ -37,6 +38,38 @@ suite('an agent that signs in', () => {
     assert.match(text, /^The authtoken is unknown.*\n\nERR_NGROK_107\n$/s)
     assert.equal(gateway.directory.sessions.size, 0)
     await agent.session.closed
+  })
+
+  test('with a credential that another process has just created is accepted', async () => {
+    await using gateway = await startGateway()
+    const { id, token } = gateway.source.credential()
+    gateway.source.remove(id)
+    gateway.source.elsewhere = () =>
+      gateway.source.put('credential', id, { token_hash: tokenHash(token), acl: [], owner_id: 'usr_1' })
+    const agent = await TestAgent.connect(gateway)
+    assert.equal((await agent.auth(token)).Error, '')
+  })
+
+  test('with the credential of an owner whom another process has just activated is accepted', async () => {
+    await using gateway = await startGateway()
+    gateway.source.user('usr_1', { active: false })
+    const { token } = gateway.source.credential()
+    gateway.source.elsewhere = () => gateway.source.user('usr_1')
+    const agent = await TestAgent.connect(gateway)
+    assert.equal((await agent.auth(token)).Error, '')
+  })
+
+  test('shares the read of what others have changed with all that are unknown at that time', async () => {
+    await using gateway = await startGateway()
+    const agents = await Promise.all(Array.from({ length: 40 }, () => TestAgent.connect(gateway)))
+    const begun = performance.now()
+    const answers = await Promise.all(agents.map(agent => agent.auth('not-a-token-of-ours')))
+    for (const { Error: text } of answers) assert.match(text, /ERR_NGROK_107/)
+    // One for each 100 ms that it took, and one at either end.
+    assert.ok(
+      gateway.source.refreshes <= (performance.now() - begun) / 100 + 2,
+      `${gateway.source.refreshes}`,
+    )
   })
 
   for (const token of ['', 'with blank', 'x'.repeat(600), 'ümlaut'])

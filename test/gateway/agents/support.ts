@@ -31,6 +31,15 @@ type Body = Record<string, unknown>
 export class MemorySource implements Source {
   readonly #rows = new Map<string, SourceRow>()
   #follower: Follower | undefined
+  /** How often it was read for what others have changed. */
+  refreshes = 0
+  /** What another process does meanwhile; the gateway does not hear of it before it asks. */
+  elsewhere: (() => void) | undefined
+
+  async refresh(): Promise<void> {
+    this.refreshes++
+    this.elsewhere?.()
+  }
 
   async watch(_kinds: readonly string[], follower: Follower): Promise<() => void> {
     this.#follower = follower
