@@ -265,6 +265,12 @@ suite('the server', () => {
     await dashboard.visit(`/requests?filter=host:${busy}`, 'Traffic')
     await page.getByRole('option', { name: 'web-1' }).first().waitFor()
     assert.deepEqual(await dashboard.findings(), [])
+    const { tunnel_sessions: sessions } = (await world.server.api.get('/tunnel_sessions')).body
+    const session = sessions.find(({ metadata }: { metadata: string }) => metadata === 'web-1')
+    await dashboard.visit(`/credentials/${session.credential.id}`)
+    const use = page.getByRole('region', { name: 'Use' })
+    await use.getByRole('link', { name: /connected with it$/ }).waitFor()
+    await use.getByText(/^Last traffic in the hour of .+ requests in 30 days\.$/).waitFor()
     await dashboard.visit('/status', 'Status')
     await page.getByRole('region', { name: 'Table of Listeners' }).getByText('https').first().waitFor()
     assert.deepEqual(await dashboard.findings(), [])

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren, ComponentType, JSX } from 'preact'
 import type { Action, Kind } from '#contract/kind.ts'
 import { titleOf } from '#contract/names.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
@@ -13,6 +13,17 @@ import { Fields } from '#ui/dashboard/kinds/value.tsx'
 import { go, href } from '#ui/dashboard/router.ts'
 import { PageHead, Shown, Snippet, toast } from '#ui/dashboard/shell/parts.tsx'
 
+const CredentialUse = lazy(
+  async () => (await import('#ui/dashboard/agents/credential-use.tsx')).CredentialUse,
+)
+const KeyUse = lazy(async () => (await import('#ui/dashboard/access/key-use.tsx')).KeyUse)
+
+/** Cards with the last use, for kinds that authenticate. */
+const uses: Readonly<Record<string, ComponentType<{ id: string }>>> = {
+  api_keys: KeyUse,
+  credentials: CredentialUse,
+}
+
 const ActionForms = lazy(async () => (await import('#ui/dashboard/kinds/action-form.tsx')).ActionForms)
 
 /** The page of one resource of any kind. */
@@ -26,11 +37,13 @@ export function DetailPage(at: ResourcePlace): JSX.Element {
 function Detail(props: { at: ResourcePlace; resource: Resource; reload: () => void }): JSX.Element {
   const { at, resource, reload } = props
   const kind = kindOf(at.collection)
+  const Use = uses[at.collection]
   return (
     <>
       <ResourceHead at={at} resource={resource} reload={reload} />
       <ShownOnce resource={resource} id={at.id} />
       <ResourceFields kind={kind} resource={resource} />
+      {Use && <Use id={at.id} />}
       {Object.values(kind.actions).some(({ input }) => input) && <ActionForms at={at} />}
       <Children kind={kind} id={at.id} />
     </>

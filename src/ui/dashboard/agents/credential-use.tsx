@@ -1,0 +1,57 @@
+import type { JSX } from 'preact'
+import { api } from '#ui/dashboard/api.ts'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { href } from '#ui/dashboard/router.ts'
+import { Shown, Time } from '#ui/dashboard/shell/parts.tsx'
+
+const LIVE_MS = 5000
+
+async function loadUse(id: string) {
+  const filter = `obj.credential.id == ${JSON.stringify(id)}`
+  const [sessions, usage] = await Promise.all([
+    api.tunnel_sessions.list({ filter }),
+    api.usage({ credential_id: id, window: '30d' }),
+  ])
+  const [series] = usage.series
+  return {
+    filter,
+    agents: sessions.items.length,
+    requests: series?.requests ?? 0,
+    last: series?.points?.start.at(-1),
+  }
+}
+
+/** Who uses a credential now, and when its agents last had traffic. */
+export function CredentialUse({ id }: { id: string }): JSX.Element {
+  const loaded = useLoaded(`use of ${id}`, () => loadUse(id), { everyMs: LIVE_MS })
+  return (
+    <section class="card" aria-label="Use">
+      <h2>Use</h2>
+      <Shown of={loaded}>
+        {({ filter, agents, requests, last }) => (
+          <>
+            <p class={`dot ${agents > 0 ? 'on' : ''}`}>
+              {agents === 0 ? (
+                'No agent is connected with it.'
+              ) : (
+                <a href={href(['tunnel_sessions'], { q: filter })}>
+                  {agents} {agents === 1 ? 'agent is' : 'agents are'} connected with it
+                </a>
+              )}
+            </p>
+            <p>
+              {last === undefined ? (
+                'No traffic in the last 30 days.'
+              ) : (
+                <>
+                  Last traffic in the hour of <Time at={last} />, {requests.toLocaleString()} requests in 30
+                  days.
+                </>
+              )}
+            </p>
+          </>
+        )}
+      </Shown>
+    </section>
+  )
+}
