@@ -88,7 +88,13 @@ suite('protection of an endpoint', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Protected now by Mutual TLS').waitFor()
     const trusted = async () => (await world.server.api.get(`/edges/https/${own}`)).body.mutual_tls
-    assert.equal((await trusted()).certificate_authorities.length, 1)
+    const { certificate_authorities: authorities } = await trusted()
+    assert.equal(authorities.length, 1)
+    const module = { certificate_authority_ids: [authorities[0].id] }
+    await world.server.api.put(`/edges/https/${own}/mutual_tls`, { ...module, enabled: false })
+    await page.getByText('Public now').waitFor()
+    await world.server.api.put(`/edges/https/${own}/mutual_tls`, module)
+    await page.getByText('Protected now by Mutual TLS').waitFor()
     assert.deepEqual(await dashboard.findings(), [])
     assert.equal(await dashboard.hasSidewaysScroll(), false)
     await page.getByLabel('Public', { exact: true }).check()

@@ -21,10 +21,15 @@ import { place } from '#ui/dashboard/router.ts'
 import { ErrorBox, PageHead, Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
 import { Tabs } from '#ui/dashboard/shell/tabs.tsx'
 
+/** The kinds that protection is configured at. */
+const CONFIGURED = new Set(['https_edge', 'https_edge_route', 'endpoint_configuration', 'reserved_domain'])
+
 /** Decides who gets through to an endpoint or route. */
 export function ProtectPage(): JSX.Element {
   const { query } = place.value
-  const loaded = useLoaded(`protect ${query}`, () => protectable(query))
+  const loaded = useLoaded(`protect ${query}`, () => protectable(query), {
+    on: ({ kind }) => CONFIGURED.has(kind),
+  })
   return (
     <>
       <PageHead title="Protect" sub="Only these clients get through to the service." />
@@ -95,15 +100,20 @@ function Protection(props: {
           </label>
         )}
         <p class={`dot ${guards.length === 0 ? '' : 'on'}`} role="status">
-          {guards.length === 0
-            ? 'Public now: every client gets through.'
-            : `Protected now by ${guards.map(titleOf).join(', ')}.`}
+          {stateOf(target, guards)}
         </p>
         <AccessForm key={route} target={target} route={route} changed={changed} />
       </section>
       <SignedIn target={target} route={route} />
     </>
   )
+}
+
+function stateOf({ type }: FormTarget, guards: readonly string[]): string {
+  if (guards.length > 0) return `Protected now by ${guards.map(titleOf).join(', ')}.`
+  return type === 'edge'
+    ? 'Public now: every client gets through.'
+    : 'Public now, unless the options of its agent protect it.'
 }
 
 const methods = {

@@ -1,3 +1,4 @@
+import { isPlainObject } from '#base/plain-object.ts'
 import { signInModules } from '#contract/modules/sign-in.ts'
 import { api, call } from '#ui/dashboard/api.ts'
 import type { Resource } from '#ui/dashboard/kinds/resource.ts'
@@ -35,8 +36,9 @@ export type FormTarget = Exclude<Protectable, { type: 'agent' }>
 /** Modules that reject clients without an identity. */
 const GUARDS = [...signInModules, 'basic_auth', 'mutual_tls']
 
-const guardsOf = (resource: Resource): string[] =>
-  GUARDS.filter(name => resource[name] !== null && resource[name] !== undefined)
+const isOn = (module: unknown): boolean => isPlainObject(module) && module['enabled'] !== false
+
+const guardsOf = (resource: Resource): string[] => GUARDS.filter(name => isOn(resource[name]))
 
 async function edgeOf(id: string): Promise<Protectable> {
   const edge = await api.https_edges.get(id)
