@@ -7,7 +7,7 @@ export class OwnedCaptures {
   /** Memory that they hold. */
   bytes = 0
   /** The oldest first; those before `#first` were taken. */
-  #order: CapturedRequest[] = []
+  #order: (CapturedRequest | undefined)[] = []
   #first = 0
   /** Those from before a restart, the newest first. */
   readonly #older: CapturedRequest[] = []
@@ -44,7 +44,8 @@ export class OwnedCaptures {
   #takeFirst(): CapturedRequest | undefined {
     const first = this.#order[this.#first]
     if (first === undefined) return undefined
-    this.#first++
+    // Otherwise as many as are kept could stay in memory beside them.
+    this.#order[this.#first++] = undefined
     // Not each time: moving the others costs more than keeping a few empty ones for longer.
     if (this.#first >= COMPACT_AFTER && this.#first >= this.#order.length / 2) {
       this.#order = this.#order.slice(this.#first)

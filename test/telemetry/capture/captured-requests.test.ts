@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { HttpClientConnection } from '#http/exchange.ts'
+import { Fields } from '#http/fields.ts'
+import type { RequestHead } from '#http/head.ts'
+import { CapturedRequests } from '#telemetry/capture/captured-requests.ts'
+
+const KEPT_BYTES = 1_048_576
+
+const head: RequestHead = {
+  method: 'GET',
+  target: '/',
+  path: '/',
+  host: 'shop.test',
+  authority: 'shop.test',
+  version: '1.1',
+  keepAlive: true,
+  upgrade: '',
+  expectsContinue: false,
+  framing: { kind: 'none' },
+  fields: Fields.none,
+}
+
+suite('captured requests', () => {
+  test('are no longer in memory once they are evicted', async () => {
+    const captures = new CapturedRequests({ maxBytes: KEPT_BYTES, maxBodyBytes: 1024 }, () => undefined)
+    const client = {} as HttpClientConnection
+    // More than are kept, and fewer than twice as many.
+    const begun = Array.from({ length: 1500 }, (_, index) => {
+      return new WeakRef(captures.begin({ id: `req_${index}`, client, head, ownerId: 'usr_1' }))
+    })
+    const kept = [...captures.values()].length
+    assert.ok(kept > 750 && kept < begun.length, `${kept} are kept`)
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    // A WeakRef holds its object until the end of the turn that made it.
+    await setImmediate()
+    collect()
+    assert.equal(begun.filter(each => each.deref() !== undefined).length, kept)
+  })
+})
