@@ -27,7 +27,7 @@ export class TimeoutChecker {
     this.#watched.add(swept)
     if (this.#timer !== undefined) return
     this.#now = performance.now()
-    this.#timer = setInterval(() => this.#check(), this.#periodMs).unref()
+    this.#timer = setInterval(() => this.#sweep(), this.#periodMs).unref()
   }
 
   delete(swept: HasTimeouts): void {
@@ -37,8 +37,13 @@ export class TimeoutChecker {
     this.#timer = undefined
   }
 
-  #check(): void {
+  /** After the process stood still, what arrived meanwhile is read before anything is late. */
+  #sweep(): void {
     this.#now = performance.now()
+    setImmediate(() => this.#check())
+  }
+
+  #check(): void {
     for (const swept of this.#watched) swept.checkTimeouts(this.#now)
   }
 }

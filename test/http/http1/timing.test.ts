@@ -315,6 +315,16 @@ suite('time', () => {
     assert.ok(performance.now() - begun > limits.keepAliveMs - 10)
   })
 
+  test('a request that came while the process stood still is served', async () => {
+    await using set = await rig({ upstream: ok(), limits })
+    const client = await set.visitor()
+    client.send(GET)
+    assert.equal((await client.answer()).status, 200)
+    client.send(GET)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * limits.keepAliveMs)
+    assert.equal((await client.answer()).status, 200)
+  })
+
   test('draining closes idle connections after a moment, and others after their answer', async () => {
     const running = Promise.withResolvers<ServerResponse>()
     const upstream = createHttp((_, response) => running.resolve(response))
