@@ -19,17 +19,20 @@ export class Program implements AsyncDisposable {
   readonly child: ChildProcess
   stdout = ''
   stderr = ''
+  /** It has ended, and all that it wrote was read. */
+  isOver = false
 
   constructor(environment: Record<string, string>, args: readonly string[] = []) {
     this.child = spawnAdit(['serve', ...args], { ...freePorts, ...environment })
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+    this.child.once('close', () => (this.isOver = true))
   }
 
   /** Resolves once it has said that it runs. */
   async started(): Promise<this> {
     const isRunning = () => {
-      if (this.#hasEnded) throw new Error(`adit serve ended: ${this.stderr}`)
+      if (this.isOver) throw new Error(`adit serve ended: ${this.stderr}`)
       return /Ctrl-C|API +off/.test(this.stdout)
     }
     await until(isRunning, {
@@ -80,7 +83,7 @@ export async function logged(program: Program, text: string, times = 1): Promise
 ${program.stderr}`
   const isLogged = () => {
     const count = program.stderr.split(text).length - 1
-    if (count < times && program.child.exitCode !== null) assert.fail(`it ended before ${what()}`)
+    if (count < times && program.isOver) assert.fail(`it ended before ${what()}`)
     return count >= times
   }
   await until(isLogged, { what, withinMs: START_MS })
