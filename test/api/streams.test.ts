@@ -64,13 +64,15 @@ suite('GET /requests/stream', { concurrency: 2 }, () => {
       const edge = await world.edge(['a.example.test', 'b.example.test'])
       await world.route(edge, '/', await world.static((_, response) => response.end('fine')))
       const abort = new AbortController()
+      const isOpen = Promise.withResolvers<void>()
       const items = clientOf(world.server.api).streams.requests(
         { host: 'a.example.test', path: '/wanted' },
-        { signal: abort.signal },
+        { signal: abort.signal, opened: isOpen.resolve },
       )
       const first = items.next()
+      await isOpen.promise
       const reader = await opened(world.server.api, '/requests/stream')
-      // Both streams are open once the second one has seen a request that the first one does not want.
+      // Every process knows of both streams once the second one has seen a request that the first one does not want.
       await world.ask('b.example.test/other')
       await textUntil(reader, text => text.includes('b.example.test'))
       const { requestId } = await world.ask('a.example.test/wanted/1?secret=1')
