@@ -77,7 +77,7 @@ export class Receiver implements AsyncDisposable {
 }
 
 /** How long thousands of events may take on a machine that does much else. */
-export const MANY = { withinMs: 120_000 }
+export const MANY = { withinMs: 300_000 }
 
 /** Sends batches to an address by HTTP: the least that a destination can be. */
 export const posting = (url: string, limits = { maxEvents: 100, maxBytes: 1_000_000 }): Destination => ({
