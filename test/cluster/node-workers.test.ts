@@ -121,6 +121,25 @@ suite('a cluster of two nodes with two workers each', { timeout: 900_000 }, () =
     await untilStates(other, ['live', 'live', 'expired'])
   })
 
+  test('SIGUSR2 replaces a node and its workers, and fails no request at the other node', async () => {
+    const [other, replaced] = [cluster.at(0), cluster.at(1)]
+    await using served = await serveEverywhere(cluster, [replaced, other])
+    const id = await idOf(replaced, other)
+    const processes = childrenOf(pidOf(replaced))
+    await using requests = load([other, other], served)
+    process.kill(pidOf(replaced), 'SIGUSR2')
+    await until(() => processes.every(pid => !isAlive(pid)), {
+      what: 'the processes of the node have exited',
+      withinMs: SOON,
+    })
+    // The next ones are another node, beside the one that they replace.
+    assert.notEqual(await idOf(replaced, other), id)
+    for (const node of [replaced, other]) await untilServed(node, served.name)
+    const { sent, failed } = await requests.stop()
+    assert.deepEqual(failed, [], `of ${sent}`)
+    assert.equal(workersOf(pidOf(replaced)).length, 2)
+  })
+
   test('a suspended node is fenced, and joins again by itself', async () => {
     const [other, suspended] = [cluster.at(0), cluster.at(1)]
     using service = await startService('new')
