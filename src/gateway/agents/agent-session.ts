@@ -60,7 +60,7 @@ interface Signed {
 
 /** One agent: handles its requests, and opens connections through it. */
 export class AgentSession implements AgentConnection {
-  /** Resolves when the agent has signed in or disconnected. */
+  /** Resolves when the agent is known by its token, or has disconnected. */
   readonly settled: Promise<void>
   /** Resolves when the connection is closed and cleaned up. */
   readonly ended: Promise<void>
@@ -245,6 +245,8 @@ export class AgentSession implements AgentConnection {
     const { registry, log } = this.#options
     try {
       const record = await login(request, this.#origin, this.#options)
+      // From now on it waits for the gateway, not the gateway for it.
+      this.#settle()
       await registry.add(record, this)
       const { Extra: extra, Version } = request
       const requests = new AgentRequests(registry, record.id)
@@ -264,7 +266,6 @@ export class AgentSession implements AgentConnection {
   }
 
   #begin({ UserAgent }: messages.AuthRequest['Extra']): void {
-    this.#settle()
     this.#session.ackImmediately = UserAgent.includes('ngrok-rust')
     this.#retries = UserAgent.includes('ngrok-go')
     startHeartbeat(this.#session, this.#options.heartbeat)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import { tokenHash } from '#base/secrets.ts'
+import type { SessionRecord } from '#registry/directory.ts'
 import { call } from '#tunnel/rpc.ts'
 import { plainAnswer, srvInfoAnswer } from '#tunnel/messages.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
@@ -166,6 +167,29 @@ suite('a connection before it has signed in', () => {
     await using gateway = await startGateway({ agents: { loginMs: 50 } })
     const agent = await TestAgent.connect(gateway)
     assert.equal((await agent.session.closed).code, 'remote_gone_away')
+  })
+
+  test('is not closed because the gateway takes too long, once its token is known', async t => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const loginMs = 10_000
+    // No other connection is let in before it has signed in.
+    await using gateway = await startGateway({ agents: { loginMs, unauthenticated: { total: 1 } } })
+    const { directory, source } = gateway
+    const add = directory.addSession.bind(directory)
+    const [begun, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    t.mock.method(directory, 'addSession', async (record: SessionRecord) => {
+      begun.resolve()
+      await slow.promise
+      return add(record)
+    })
+    const agent = await TestAgent.connect(gateway)
+    const answer = agent.auth(source.credential().token)
+    await begun.promise
+    t.mock.timers.tick(loginMs)
+    const next = await TestAgent.connect(gateway)
+    slow.resolve()
+    assert.equal((await answer).Error, '')
+    next.drop()
   })
 
   test('is closed when it does not even speak TLS in time', async () => {
