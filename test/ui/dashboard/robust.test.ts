@@ -234,6 +234,9 @@ suite('the dashboard', () => {
     const { body: online } = await world.server.api.get('/endpoints')
     const endpoint = online.endpoints.find(({ hostport }: { hostport: string }) => hostport.startsWith(host))
     const policy = await world.make('/ip_policies', { description: SCRIPT, metadata: LINK })
+    await world.change(`/ip_policies/${policy.id}`, { metadata: SCRIPT })
+    const { audit_events: changes } = (await world.server.api.get(`/audit_events?object_id=${policy.id}`))
+      .body
     const user = await world.make('/users', { name: SCRIPT, email: 'hostile@example.com' })
     const { port = 0 } = world.server.bound.agent ?? {}
     const raw = await TestAgent.connect({ port, rootPem: String(world.ca) }, { serverName: 'localhost' })
@@ -268,6 +271,8 @@ suite('the dashboard', () => {
       `/users/${user.id}`,
       '/people',
       '/audit_events',
+      `/audit_events/${changes[0].id}`,
+      `/protect?edge=${edge}`,
       '',
     ]) {
       await dashboard.visit(each)
