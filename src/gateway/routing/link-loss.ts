@@ -46,6 +46,8 @@ export class LinkLoss {
   /** `reply` says that no service has responded; `route` handles the request again. */
   async recover(exchange: Exchange, reply: Reply, route: () => Promise<Reply>): Promise<Reply> {
     const { context, head, body, clientAbort } = exchange
+    // Attempts count too: one at a process that does not respond takes seconds.
+    const againUntil = performance.now() + this.#options.waitMs
     let wasSentAgain = false
     let waitedMs = 0
     while (reply.failure !== undefined && causes.has(reply.refusal) && !clientAbort.aborted) {
@@ -63,7 +65,7 @@ export class LinkLoss {
       const begun = performance.now()
       const isBack =
         (isSent && this.#hasOtherConnection(exchange)) ||
-        (await this.#isBack(exchange, reply.refusal, this.#options.waitMs - waitedMs))
+        (await this.#isBack(exchange, reply.refusal, { ms: this.#options.waitMs - waitedMs, againUntil }))
       waitedMs += performance.now() - begun
       if (!isBack) break
       if (isSent) {
@@ -84,12 +86,16 @@ export class LinkLoss {
   }
 
   /** Whether a tunnel for the request is online again, now or before the time is over. */
-  async #isBack(exchange: Exchange, refusal: ErrorName | undefined, ms: number): Promise<boolean> {
+  async #isBack(
+    exchange: Exchange,
+    refusal: ErrorName | undefined,
+    { ms, againUntil }: { readonly ms: number; readonly againUntil: number },
+  ): Promise<boolean> {
     const { tunnel } = exchange.context
     if (refusal === 'agent_gone' && tunnel !== undefined && this.#isReplaced(tunnel)) return true
     const awaited = this.#awaited(exchange)
     if (refusal === 'agent_gone' && tunnel !== undefined && this.#options.directory.tunnels.has(tunnel.id))
-      return this.#again(exchange, awaited, ms)
+      return this.#again(exchange, awaited, Math.min(ms, againUntil - performance.now()))
     // Other processes may not know yet that the agent is gone.
     const expectedMs = refusal === 'agent_gone' ? ms : this.#expectedMs(exchange, awaited)
     return this.#reconnects.wait(awaited, Math.min(ms, expectedMs), exchange)
