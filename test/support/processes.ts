@@ -20,10 +20,11 @@ export const workersOf = (pid: number): number[] =>
 export const firstProcessOf = (supervisor: number): number | undefined =>
   childrenOf(supervisor).find(child => /\0serve(\0|$)/.test(commandOf(child)))
 
-/** Whether a process exists and has not ended. */
+/** Whether a process exists and has not ended: its first thread can end before others, which keep its sockets open. */
 export function isAlive(pid: number): boolean {
   try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return !/^State:\s+Z/m.test(status) || !/^Threads:\s+[01]$/m.test(status)
   } catch {
     return false
   }
