@@ -14,7 +14,9 @@ export interface CheckedDialOptions {
 export function checkedDial({ local, tunnels, isCurrent, refresh }: CheckedDialOptions): AgentDialer['dial'] {
   return async (tunnel, header, first) => {
     if (!isCurrent()) {
-      await refresh()
+      await refresh().catch((error: unknown) => {
+        throw new DialError('offline', 'The lease of the node could not be checked.', error)
+      })
       if (tunnels.get(tunnel.id)?.node !== tunnel.node)
         throw new DialError('offline', `The tunnel ${tunnel.id} is at another node.`)
     }
