@@ -187,6 +187,37 @@ suite('the inspector', () => {
     assert.deepEqual(inspector.errors, [])
   })
 
+  test('shows the request that was chosen last, whose details may arrive first', async () => {
+    await using service = await webService((_, response) => response.end('here'))
+    await using inspector = await Inspector.open(service.port)
+    const { page, url } = inspector
+    for (const path of ['/first', '/second']) {
+      await visitAny(url + path)
+      await inspector.row(path).getByText('200').waitFor()
+    }
+    const [asked, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(
+      '**/api/requests/http/*',
+      async route => {
+        asked.resolve()
+        await late.promise
+        await route.continue()
+      },
+      { times: 1 },
+    )
+    await inspector.row('/first').click()
+    await asked.promise
+    await inspector.row('/second').click()
+    const detail = page.locator('#detail')
+    await detail.getByText('GET /second').waitFor()
+    const arrived = page.waitForEvent('requestfinished')
+    late.resolve()
+    await (await arrived).response()
+    // What the response causes is drawn by the second frame at the latest.
+    await page.evaluate('new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+    assert.equal(await detail.getByText('GET /first').count(), 0)
+  })
+
   test('exports what is shown as HAR', async () => {
     await using service = await webService((_, response) => response.end(Buffer.from([0, 1, 255])))
     await using inspector = await Inspector.open(service.port)

@@ -26,6 +26,7 @@ const filter = byId('filter') as HTMLInputElement
 const summaries = new Map<string, Summary>()
 const list = new ListView(byId('list'), id => void choose(id))
 let current: Detail | undefined
+let chosen = ''
 let isScheduled = false
 let following = true
 
@@ -62,10 +63,14 @@ function act(work: () => Promise<void>): void {
 }
 
 async function choose(id: string): Promise<void> {
+  chosen = id
   list.mark(id)
   try {
-    show(await loadDetail(id))
+    const detail = await loadDetail(id)
+    // The details of an earlier choice may arrive later.
+    if (chosen === id) show(detail)
   } catch (error) {
+    if (chosen !== id) return
     current = undefined
     byId('detail').replaceChildren(
       element('p', { class: 'hint' }, error instanceof Error ? error.message : ''),
