@@ -90,21 +90,20 @@ export function loadFrom(
 
 /** An agent with a tunnel that every node serves. */
 export async function serveEverywhere(cluster: TestCluster, nodes: readonly Node[], commands: Commands = {}) {
-  const service = await startService()
-  const agent = await cluster.connect(nodes, { commands })
+  await using opened = new AsyncDisposableStack()
+  const service = opened.use(await startService())
+  const agent = opened.adopt(await cluster.connect(nodes, { commands }), it => it.close())
   const tunnel = await agent.listen({ forwardTo: service.port, proto: 'http' })
   const name = new URL(tunnel.url).hostname
   await untilTwoConnections(cluster)
   for (const node of cluster.nodes)
     await until(async () => (await visit(node, name)).status === 200, { withinMs: SOON })
+  const running = opened.move()
   return {
     agent,
     name,
     received: service.received,
-    async [Symbol.asyncDispose]() {
-      await agent.close()
-      service[Symbol.dispose]()
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }
 
