@@ -64,7 +64,7 @@ async function writes(load: Load): Promise<Row> {
       ours: perSecond(ours),
       peer: perSecond(theirs),
       figure: ours / theirs,
-      target: { atLeast: 0.5 },
+      target: { atLeast: 0.6 },
     }
   } finally {
     commits.kill()
