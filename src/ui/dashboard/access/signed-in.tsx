@@ -4,6 +4,7 @@ import type { FormTarget } from '#ui/dashboard/access/protect.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { pageCount } from '#ui/dashboard/page-count.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { Shown, toast } from '#ui/dashboard/shell/parts.tsx'
 
@@ -24,15 +25,14 @@ async function end(id: string): Promise<void> {
   }
 }
 
-/** Ends sessions until there are no more. */
+/** Ends the sessions there are. Those that begin meanwhile stay: a provider may sign a user in again at once. */
 async function endAll(filter: string): Promise<number> {
   let count = 0
-  for (;;) {
-    const { items } = await api.application_sessions.list({ filter })
-    if (items.length === 0) return count
-    for (const { id } of items) await end(id)
-    count += items.length
+  for await (const { id } of api.application_sessions.all({ filter })) {
+    await end(id)
+    count++
   }
+  return count
 }
 
 /** How many users are signed in at a target, and how to end their sessions. */
@@ -48,13 +48,12 @@ export function SignedIn({ target, route }: { target: FormTarget; route: string 
         <a href={href(['application_sessions'], { q: filter })}>Sessions</a>
       </div>
       <Shown of={loaded}>
-        {({ items, next }) => (
+        {page => (
           <div class="actions">
             <span>
-              {next === undefined ? items.length : `more than ${items.length}`}{' '}
-              {items.length === 1 ? 'session' : 'sessions'}
+              {pageCount(page)} {page.items.length === 1 ? 'session' : 'sessions'}
             </span>
-            {items.length > 0 && (
+            {page.items.length > 0 && (
               <Confirmed
                 label="End all"
                 isDangerous

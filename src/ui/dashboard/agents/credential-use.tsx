@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { api } from '#ui/dashboard/api.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { pageCount } from '#ui/dashboard/page-count.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { Shown, Time } from '#ui/dashboard/shell/parts.tsx'
 
@@ -15,7 +16,7 @@ async function loadUse(id: string) {
   const [series] = usage.series
   return {
     filter,
-    agents: sessions.items.length,
+    sessions,
     requests: series?.requests ?? 0,
     last: series?.points?.start.at(-1),
   }
@@ -28,14 +29,15 @@ export function CredentialUse({ id }: { id: string }): JSX.Element {
     <section class="card" aria-label="Use">
       <h2>Use</h2>
       <Shown of={loaded}>
-        {({ filter, agents, requests, last }) => (
+        {({ filter, sessions, requests, last }) => (
           <>
-            <p class={`dot ${agents > 0 ? 'on' : ''}`}>
-              {agents === 0 ? (
+            <p class={`dot ${sessions.items.length > 0 ? 'on' : ''}`}>
+              {sessions.items.length === 0 ? (
                 'No agent is connected with it.'
               ) : (
                 <a href={href(['tunnel_sessions'], { q: filter })}>
-                  {agents} {agents === 1 ? 'agent is' : 'agents are'} connected with it
+                  {pageCount(sessions)} {sessions.items.length === 1 ? 'agent is' : 'agents are'} connected
+                  with it
                 </a>
               )}
             </p>

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { api } from '#ui/dashboard/api.ts'
-import { authorOf, changeTitle } from '#ui/dashboard/events/audit-text.ts'
+import { ChangeLine } from '#ui/dashboard/events/change-line.tsx'
 import { ChangedResource } from '#ui/dashboard/events/changed-resource.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
-import { Shown, Time } from '#ui/dashboard/shell/parts.tsx'
+import { Shown } from '#ui/dashboard/shell/parts.tsx'
 
 const LIVE_MS = 15_000
 const MAX_CHANGES = 8
@@ -78,11 +78,9 @@ function Changes(): JSX.Element {
         {({ items }) => (
           <ul class="changes">
             {items.map(event => (
-              <li key={event.id}>
-                <Time at={event.occurred_at} /> <span dir="auto">{authorOf(event)}</span>{' '}
-                <a href={href(['audit_events', event.id])}>{changeTitle(event.type)}</a>{' '}
+              <ChangeLine key={event.id} event={event}>
                 <ChangedResource event={event} />
-              </li>
+              </ChangeLine>
             ))}
           </ul>
         )}

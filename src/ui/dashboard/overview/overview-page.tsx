@@ -12,6 +12,7 @@ import { ServerState } from '#ui/dashboard/overview/server-state.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { FigureList } from '#ui/dashboard/shell/figure-list.tsx'
 import { lazy } from '#ui/dashboard/shell/lazy.tsx'
+import { pageCount } from '#ui/dashboard/page-count.ts'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
@@ -25,14 +26,12 @@ async function loadCounts() {
     api.tunnel_sessions.list(),
     api.reserved_domains.list(),
   ])
-  const count = ({ items, next }: { items: unknown[]; next?: unknown }): string =>
-    next === undefined ? String(items.length) : `more than ${items.length}`
   return {
     isEmpty: endpoints.items.length === 0 && agents.items.length === 0,
     counts: [
-      { name: 'Endpoints online', value: count(endpoints), to: 'endpoints' },
-      { name: 'Agents connected', value: count(agents), to: 'tunnel_sessions' },
-      { name: 'Domains', value: count(domains), to: 'reserved_domains' },
+      { name: 'Endpoints online', value: pageCount(endpoints), to: 'endpoints' },
+      { name: 'Agents connected', value: pageCount(agents), to: 'tunnel_sessions' },
+      { name: 'Domains', value: pageCount(domains), to: 'reserved_domains' },
     ],
   }
 }

@@ -1,10 +1,12 @@
 import type { JSX } from 'preact'
 import { api } from '#ui/dashboard/api.ts'
-import { authorOf, changeTitle, type AuditEvent } from '#ui/dashboard/events/audit-text.ts'
+import type { AuditEvent } from '#ui/dashboard/events/audit-text.ts'
+import { ChangeLine } from '#ui/dashboard/events/change-line.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
+import { pageCount } from '#ui/dashboard/page-count.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
-import { Shown, Time } from '#ui/dashboard/shell/parts.tsx'
+import { Shown } from '#ui/dashboard/shell/parts.tsx'
 import { Tabs, type TabContent } from '#ui/dashboard/shell/tabs.tsx'
 import { RequestLines } from '#ui/dashboard/traffic/request-lines.tsx'
 import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
@@ -15,26 +17,19 @@ const SHOWN = 10
 
 interface Related<Item> {
   readonly name: string
-  readonly items: readonly Item[]
-  readonly hasMore: boolean
+  readonly page: { readonly items: readonly Item[]; readonly next?: unknown }
   /** The list with all of them. */
   readonly href: string
 }
 
 async function requestsLike(name: string, field: string, value: string): Promise<Related<EndedRequest>> {
-  const { items, next } = await api.requests.list({ [field]: value, limit: MAX_COUNT })
-  const to = href(['requests'], { filter: `${field}:${value}` })
-  return { name, items, hasMore: next !== undefined, href: to }
+  const page = await api.requests.list({ [field]: value, limit: MAX_COUNT })
+  return { name, page, href: href(['requests'], { filter: `${field}:${value}` }) }
 }
 
 async function changesOf(id: string): Promise<Related<AuditEvent>> {
-  const { items, next } = await api.audit_events.list({ object_id: id, limit: MAX_COUNT })
-  return {
-    name: 'Audit',
-    items,
-    hasMore: next !== undefined,
-    href: href(['audit_events'], { object_id: id }),
-  }
+  const page = await api.audit_events.list({ object_id: id, limit: MAX_COUNT })
+  return { name: 'Audit', page, href: href(['audit_events'], { object_id: id }) }
 }
 
 async function loadRelated({ ip, host, route_id: route }: EndedRequest) {
@@ -49,8 +44,7 @@ async function loadRelated({ ip, host, route_id: route }: EndedRequest) {
   return { requests, changes }
 }
 
-const titled = ({ name, items, hasMore }: Related<unknown>): string =>
-  `${name} (${hasMore ? `more than ${items.length}` : items.length})`
+const titled = ({ name, page }: Related<unknown>): string => `${name} (${pageCount(page)})`
 
 /** Other requests of the client, host and route, and the changes of the route; with how many there are. */
 export function RelatedTabs({ request }: { request: EndedRequest }): JSX.Element {
@@ -66,7 +60,7 @@ export function RelatedTabs({ request }: { request: EndedRequest }): JSX.Element
                 name: titled(related),
                 content: () => (
                   <>
-                    <RequestLines requests={related.items.slice(0, SHOWN)} />
+                    <RequestLines requests={related.page.items.slice(0, SHOWN)} />
                     <a href={related.href}>Show live</a>
                   </>
                 ),
@@ -83,11 +77,8 @@ export function RelatedTabs({ request }: { request: EndedRequest }): JSX.Element
 const ChangeLines = ({ of: changes }: { of: Related<AuditEvent> }): JSX.Element => (
   <>
     <ul class="changes">
-      {changes.items.slice(0, SHOWN).map(event => (
-        <li key={event.id}>
-          <Time at={event.occurred_at} /> <span dir="auto">{authorOf(event)}</span>{' '}
-          <a href={href(['audit_events', event.id])}>{changeTitle(event.type)}</a>
-        </li>
+      {changes.page.items.slice(0, SHOWN).map(event => (
+        <ChangeLine key={event.id} event={event} />
       ))}
     </ul>
     <a href={changes.href}>Show all</a>
