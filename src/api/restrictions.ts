@@ -21,11 +21,20 @@ type Reader = { readonly store: Store }
 export async function restrictionOn(type: string, reader: Reader): Promise<StoredRestriction | undefined> {
   const row = await reader.store.holder({ namespace: RESTRICTION_TYPES, value: type })
   if (!row) return undefined
-  const { enforced, ip_policies: policies } = JSON.parse(row.body) as {
-    enforced: boolean
-    ip_policies: string[]
+  const { enforced, ip_policies: policies } = fieldsOf(row.body)
+  const readable = Array.isArray(policies) ? policies.filter(isText) : []
+  return { id: row.id, enforced: enforced === true, policies: readable }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** None of a damaged row: it must not keep admins from the API, where they can replace it. */
+function fieldsOf(body: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(body)) as Record<string, unknown>
+  } catch {
+    return {}
   }
-  return { id: row.id, enforced, policies }
 }
 
 export interface IdentifiedRule extends Rule {
@@ -35,7 +44,8 @@ export interface IdentifiedRule extends Rule {
 
 export async function rulesOf(policy: string, reader: Reader): Promise<IdentifiedRule[]> {
   const rows = await childRows('ip_policy_rule', policy, reader)
-  return rows.map(row => ({ ...(JSON.parse(row.body) as Omit<IdentifiedRule, 'id'>), id: row.id }))
+  const rules = rows.map(row => ({ ...(fieldsOf(row.body) as Omit<IdentifiedRule, 'id'>), id: row.id }))
+  return rules.filter(({ cidr }) => isText(cidr))
 }
 
 export async function filterFor(

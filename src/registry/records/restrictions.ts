@@ -1,4 +1,5 @@
 import { type AddressJudge, addressJudge, type Rule } from '#base/address-filter.ts'
+import { textOf } from '#registry/records/keys.ts'
 import type { RowIndex } from '#registry/records/row-index.ts'
 import type { ipPolicyRule } from '#contract/kinds/ip-policy-rule.ts'
 import type { ipRestriction } from '#contract/kinds/ip-restriction.ts'
@@ -56,8 +57,10 @@ export class Restrictions {
   #judge(policy: string): AddressJudge {
     const known = this.#judges.get(policy)
     if (known !== undefined) return known
-    const rules = this.#rulesByPolicy.all(policy).map(({ body }) => body as unknown as Rule)
-    const judge = addressJudge(rules)
+    const rules = this.#rulesByPolicy.all(policy)
+    const judge = addressJudge(
+      rules.map(row => ({ ...(row.body as unknown as Rule), cidr: textOf(row, 'cidr') })),
+    )
     this.#judges.set(policy, judge)
     return judge
   }
@@ -65,6 +68,8 @@ export class Restrictions {
   #build(row: RowOf<typeof ipRestriction> | undefined): Restriction | undefined {
     if (row === undefined) return undefined
     const { ip_policies: policies, enforced } = row.body
-    return { id: row.id, enforced: enforced === true, allows: this.allowedBy(policies ?? []) }
+    // No address is allowed by policies that cannot be read.
+    const readable = Array.isArray(policies) ? policies : []
+    return { id: row.id, enforced: enforced === true, allows: this.allowedBy(readable) }
   }
 }

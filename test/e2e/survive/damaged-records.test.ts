@@ -3,6 +3,7 @@ import { cpSync, readFileSync } from 'node:fs'
 import { connect as dialPort } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { restrictionTypes } from '#contract/kinds/ip-restriction.ts'
 import { operations } from '#contract/operations.ts'
 import { Random, seedOfRun } from '../durability/random.ts'
 import { World } from '../edges/world.ts'
@@ -93,6 +94,9 @@ interface Made {
 async function makeEverything(world: World, servicePort: number): Promise<Made> {
   const seeds = await Seeds.all(world.server.api)
   assert.ok((await setModules(world, seeds)) > 20)
+  const policy = await seeds.id('ip_policies')
+  for (const type of restrictionTypes.filter(each => each !== 'agent'))
+    await world.make('/ip_restrictions', { type, ip_policy_ids: [policy] })
   const victimPorts: number[] = []
   for (let count = 0; count < VICTIMS; count++)
     victimPorts.push(...(await makeEndpoints(world, `victim${count}`, servicePort)).ports)
@@ -240,6 +244,23 @@ suite('random damage in rows of every kind', () => {
     // The server follows the log of changes whenever it writes itself.
     await assertServed(running.world, made)
     unservable += await visitVictims(running.world, made)
+    await assertServed(running.world, made)
+    await assertHandled(running.world)
+  })
+
+  test('leaves the rest served whatever an IP restriction contains', async () => {
+    using folder = new Folder()
+    cpSync(sound.path, folder.path, { recursive: true })
+    using rows = onFile(folder)
+    const restrictions = (await rows.all()).filter(({ kind }) => kind === 'ip_restriction')
+    assert.equal(restrictions.length, restrictionTypes.length)
+    const damage = async (change: (body: string) => string) => {
+      for (const row of restrictions) await rows.write({ ...row, body: change(row.body) })
+    }
+    await damage(body => JSON.stringify({ ...(JSON.parse(body) as object), ip_policies: 5 }))
+    await using running = await startWorld(folder, variables)
+    await assertServed(running.world, made)
+    await damage(() => '{]')
     await assertServed(running.world, made)
     await assertHandled(running.world)
   })
