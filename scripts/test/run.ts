@@ -34,8 +34,8 @@ const stream = run({
   files: bundles,
   concurrency: 3,
   // For a process, of many files, that does not end; a test has less.
-  timeout: 2_400_000,
-  execArgv: ['--enable-source-maps', '--test-timeout=600000'],
+  timeout: 1_200_000,
+  execArgv: ['--enable-source-maps', '--test-timeout=240000'],
   cwd: root,
   env: {
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
