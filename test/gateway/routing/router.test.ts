@@ -235,6 +235,7 @@ suite('an HTTPS edge', () => {
   const unservable: readonly (readonly [string, object, object])[] = [
     ['a module of the route', {}, { user_agent_filter: { enabled: true, allow: ['('], deny: [] } }],
     ['a policy of the route', {}, { traffic_policy: { enabled: true, value: '{}' } }],
+    ['IP policies that are no list', {}, { ip_restriction: { enabled: true, ip_policies: 5 } }],
   ]
   for (const [what, edgeModules, routeModules] of unservable)
     test(`answers 503 because of ${what}, and serves again without it`, async () => {
