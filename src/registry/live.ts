@@ -105,7 +105,7 @@ export class LiveView {
   async get(kind: LiveKind, id: string): Promise<ResourceBody | undefined> {
     const { directory, requests } = this.#options
     const { sessions, tunnels } = directory
-    if (kind === 'request') return requests.find(id)
+    if (kind === 'request') return show(await requests.find(id), it => this.#request(it))
     // Further connections of an agent have no public id.
     if (!isPrimary({ id })) return undefined
     if (kind === 'tunnel_session') return show(anyConnection(sessions, id), it => this.#session(it))
@@ -123,7 +123,7 @@ export class LiveView {
   async list(kind: LiveKind, page: RequestPage): Promise<ResourceBody[]> {
     const { directory, requests } = this.#options
     const { sessions, tunnels } = directory
-    if (kind === 'request') return requests.list(page)
+    if (kind === 'request') return (await requests.list(page)).map(it => this.#request(it))
     if (kind === 'tunnel_session')
       return pageByIdDesc(primaryOnly(sessions), ({ id }) => baseId(id), page).map(it => this.#session(it))
     if (kind === 'tunnel')
@@ -147,8 +147,11 @@ export class LiveView {
       .toSorted()
   }
 
-  watchRequests(...args: Parameters<RequestHistory['watch']>): () => void {
-    return this.#options.requests.watch(...args)
+  watchRequests(filters: NonNullable<RequestPage['filters']>, watcher: RequestWatcher): () => void {
+    return this.#options.requests.watch(filters, {
+      seen: it => watcher.seen(this.#request(it)),
+      dropped: count => watcher.dropped(count),
+    })
   }
 
   /** What would handle a request, according to the router of a gateway process. */
@@ -190,6 +193,14 @@ export class LiveView {
 
   command(sessionId: string, command: AgentCommand): Promise<void> {
     return this.#options.dialer.command(sessionId, command)
+  }
+
+  /** With the name of its agent, which the history does not have. */
+  #request(request: ResourceBody): ResourceBody {
+    const { sessions, tunnels } = this.#options.directory
+    const tunnel = anyConnection(tunnels, String(request['tunnel_id']))
+    const session = tunnel && anyConnection(sessions, baseId(tunnel.sessionId))
+    return { ...request, agent: session ? session.metadata || session.ip : null }
   }
 
   #session(record: SessionRecord): ResourceBody {

@@ -92,6 +92,10 @@ export const request = kind({
     notes: computed(listOf(line()), 'Details from modules.'),
     backend_id: computed(nullable(line())),
     tunnel_id: computed(nullable(line())),
+    agent: computed(
+      nullable(line()),
+      'The metadata of the agent of its tunnel, or the address it connects from; null when it is not online.',
+    ),
     complete: computed(flag(false), 'Whether the response was sent completely.'),
     replay_of: computed(nullable(line()), 'The request that it repeats; null if a client sent it.'),
     captured: computed(

@@ -230,7 +230,7 @@ suite('the list of requests', () => {
     const service = await world.make('/backends/static', { address: `127.0.0.1:${port}` })
     const route = await world.route(edge, '/', service.id)
     const group = await world.make('/backends/tunnel_group', { labels: { app: 'web' } })
-    const agent = await world.agent()
+    const agent = await world.agent({ metadata: 'web-1' })
     await agent.listen({ labels: { app: 'web' }, forwardTo: `127.0.0.1:${port}` })
     await world.route(edge, '/tunnel', group.id)
     const begun = new Date().toISOString()
@@ -246,7 +246,9 @@ suite('the list of requests', () => {
       const { body } = await world.server.api.get(`/requests?${query}`)
       return body.requests.map(({ id }: { id: string }) => names.get(id)).join(' ')
     }
-    const { tunnel_id: tunnel } = await look(world, ids.tunnel)
+    const { tunnel_id: tunnel, agent: name } = await look(world, ids.tunnel)
+    assert.equal(name, 'web-1')
+    assert.equal((await look(world, ids.fine)).agent, null)
     for (const [query, expected] of [
       ['host=B.example.test', 'other'],
       ['path=/f', 'other fine'],

@@ -255,6 +255,9 @@ suite('the server', () => {
     const agent = await world.agent({ metadata: 'web-1' })
     const forwardTo = await world.service((_, response) => response.end('hello'))
     await agent.listen({ proto: 'https', domain: busy, forwardTo })
+    // A page of tunnels does not have the first one any more.
+    const others = await world.agent()
+    for (let at = 0; at < 101; at++) await others.listen({ labels: { app: 'other' }, forwardTo })
     await until(async () => {
       await world.ask(busy)
       const { series } = (await world.server.api.get('/usage?by=endpoint&window=1h')).body
@@ -271,6 +274,8 @@ suite('the server', () => {
     await dashboard.visit(`/requests?filter=host:${busy}`, 'Traffic')
     await page.getByRole('option', { name: 'web-1' }).first().waitFor()
     assert.deepEqual(await dashboard.findings(), [])
+    await page.getByRole('option', { name: 'web-1' }).first().click()
+    await page.getByRole('region', { name: 'Details' }).getByText('web-1').waitFor()
     const { tunnel_sessions: sessions } = (await world.server.api.get('/tunnel_sessions')).body
     const session = sessions.find(({ metadata }: { metadata: string }) => metadata === 'web-1')
     await dashboard.visit(`/credentials/${session.credential.id}`)

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
-import { useAgentNames } from '#ui/dashboard/agents/agent-names.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -43,24 +42,21 @@ export function BusiestEndpoints(): JSX.Element {
   )
 }
 
-/** The tunnels of the last requests at an endpoint, since an edge may have many, through any of its backends. */
-async function tunnelsOf({ id, name }: ReportSeries): Promise<readonly string[]> {
+/** The agents of the last requests at an endpoint, since an edge may have many, through any of its backends. */
+async function agentsOf({ id, name }: ReportSeries): Promise<readonly string[]> {
   const isEdge = id !== null && hasPrefixOf(kinds.https_edges, id)
   const filter = isEdge ? { edge_id: id } : { host: name.replace(/^\w+:\/\//, '').replace(/:\d+$/, '') }
   const { items } = await api.requests.list({ ...filter, limit: RECENT })
-  return [...new Set(items.flatMap(({ tunnel_id: tunnel }) => (tunnel === null ? [] : [tunnel])))]
+  return [...new Set(items.flatMap(({ agent }) => agent ?? []))]
 }
 
 function EndpointTable({ usage }: { usage: UsageReport }): JSX.Element {
-  const names = useAgentNames()
   const { series } = usage
-  const { value: tunnels = [] } = useLoaded(
-    `tunnels of ${series.map(({ name }) => name).join(' ')}`,
-    () => Promise.all(series.map(tunnelsOf)),
+  const { value: agents = [] } = useLoaded(
+    `agents of ${series.map(({ name }) => name).join(' ')}`,
+    () => Promise.all(series.map(agentsOf)),
     { everyMs: LIVE_MS },
   )
-  const agentsAt = (at: number): string =>
-    [...new Set((tunnels[at] ?? []).flatMap(tunnel => names.get(tunnel) ?? []))].join(', ')
   return (
     <div class="table-box" tabIndex={0} role="region" aria-label="Table of the busiest endpoints">
       <table>
@@ -69,7 +65,7 @@ function EndpointTable({ usage }: { usage: UsageReport }): JSX.Element {
         />
         <tbody>
           {series.map((each, at) => (
-            <EndpointRow key={at} usage={usage} series={each} agents={agentsAt(at)} />
+            <EndpointRow key={at} usage={usage} series={each} agents={(agents[at] ?? []).join(', ')} />
           ))}
         </tbody>
       </table>

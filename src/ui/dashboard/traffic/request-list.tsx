@@ -42,13 +42,11 @@ function usePress(props: { choose: (id: string) => void; open: (id: string) => v
 /** A list of which only the visible rows are elements. */
 export function RequestList(props: {
   rows: readonly EndedRequest[]
-  /** Names of agents by the ids of their tunnels. */
-  agents: ReadonlyMap<string, string>
   chosen: string | undefined
   choose: (id: string) => void
   open: (id: string) => void
 }): JSX.Element {
-  const { rows, agents, chosen } = props
+  const { rows, chosen } = props
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(600)
@@ -96,7 +94,6 @@ export function RequestList(props: {
           <Row
             key={index}
             request={request}
-            agent={agents.get(request.tunnel_id ?? '') ?? ''}
             top={(first + index) * ROW_HEIGHT}
             isChosen={request.id === chosen}
           />
@@ -108,7 +105,6 @@ export function RequestList(props: {
 
 const Row = memo(function RequestRow(props: {
   request: EndedRequest
-  agent: string
   top: number
   isChosen: boolean
 }): JSX.Element {
@@ -133,7 +129,7 @@ const Row = memo(function RequestRow(props: {
       <span class="duration">{milliseconds(totalMs(request))}</span>
       <span class="client">{request.ip}</span>
       <span class="agent" dir="auto">
-        {props.agent}
+        {request.agent}
       </span>
       <span class="reason">{reasonOf(request)}</span>
     </div>

@@ -127,6 +127,12 @@ function Facts({ request }: { request: EndedRequest }): JSX.Element {
             <dd>{id === null ? <span class="dim">–</span> : <IdLink id={id} />}</dd>
           </div>
         ))}
+        {request.agent !== null && (
+          <div>
+            <dt>Agent</dt>
+            <dd dir="auto">{request.agent}</dd>
+          </div>
+        )}
         {request.replay_of !== null && (
           <div>
             <dt>Replay of</dt>

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useAgentNames } from '#ui/dashboard/agents/agent-names.ts'
 import { ReplayFailed } from '#ui/dashboard/capture/replay-failed.tsx'
 import { go, href, place } from '#ui/dashboard/router.ts'
 import { ErrorBox, PageHead } from '#ui/dashboard/shell/parts.tsx'
@@ -25,7 +24,6 @@ export function TrafficPage(): JSX.Element {
   const [chosen, setChosen] = useState<string>()
   const traffic = useTraffic(text, parseFilter(text), isPaused)
   const { rows } = traffic
-  const agents = useAgentNames()
   const input = useRef<HTMLInputElement>(null)
   useKeys({
     j: () => setChosen(neighbour(rows, chosen, 1)),
@@ -65,7 +63,7 @@ export function TrafficPage(): JSX.Element {
       {rows.length === 0 ? (
         <p class="empty">No requests yet. Open the address of an endpoint, and its requests appear here.</p>
       ) : (
-        <RequestList rows={rows} agents={agents} chosen={chosen} choose={setChosen} open={open} />
+        <RequestList rows={rows} chosen={chosen} choose={setChosen} open={open} />
       )}
     </>
   )
