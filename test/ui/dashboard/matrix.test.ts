@@ -18,7 +18,7 @@ const places = [
 
 suite('all tests of the dashboard', () => {
   const files = globSync('test/ui/dashboard/*.test.ts', { cwd: root }).filter(
-    file => !/(matrix|journey)\.test\.ts$/.test(file),
+    file => !/(matrix|journey|nodes)\.test\.ts$/.test(file),
   )
   for (const place of places)
     test(

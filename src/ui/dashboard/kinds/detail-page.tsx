@@ -79,7 +79,8 @@ export function ResourceHead(props: {
             question={action.doc}
             act={async () => {
               await call(at.collection, name, ...addressOf(at))
-              toast(`${titleOf(name)}: done`)
+              // Agents and nodes accept an order before they carry it out.
+              toast(`${titleOf(name)}: ${kind.live ? 'requested' : 'done'}`)
               reload()
             }}
           />

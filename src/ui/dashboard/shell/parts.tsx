@@ -47,6 +47,15 @@ export function ErrorBox({ error, retry }: { error: Error; retry?: () => void })
   )
 }
 
+/** Shown with the last state of what has been deleted, or is not online any more. */
+const Gone = (): JSX.Element => (
+  <p class="box warn" role="status">
+    It does not exist any more. This was its last state.
+  </p>
+)
+
+const isNotFound = (error: Error): boolean => error instanceof ApiError && error.status === 404
+
 /** The value of a load; before it the reason why there is none. */
 export function Shown<Value>(props: {
   of: Loaded<Value>
@@ -55,7 +64,8 @@ export function Shown<Value>(props: {
   const { value, error, reload } = props.of
   return (
     <>
-      {error && <ErrorBox error={error} retry={reload} />}
+      {error &&
+        (value !== undefined && isNotFound(error) ? <Gone /> : <ErrorBox error={error} retry={reload} />)}
       {value === undefined && !error && <p class="hint loading">Loading …</p>}
       {value !== undefined && props.children(value)}
     </>
