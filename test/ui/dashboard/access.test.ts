@@ -79,6 +79,11 @@ suite('protection of an endpoint', () => {
     const { page } = dashboard
     await dashboard.visit(`/protect?edge=${own}`, 'Protect')
     await page.getByText('Public now').waitFor()
+    const password = page.getByRole('radio', {
+      name: 'Password',
+      description: /Edges cannot require a password/,
+    })
+    assert.equal(await password.isDisabled(), true)
     await page.getByLabel('Client certificate').check()
     await page.getByText('for all routes of the edge').waitFor()
     await page.getByLabel('Certificate of the authority').fill('nonsense')

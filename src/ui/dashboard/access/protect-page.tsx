@@ -182,28 +182,41 @@ function AccessForm(props: AtRoute): JSX.Element {
   )
 }
 
-const MethodChoice = (props: {
+const NO_PASSWORD = 'no-password'
+
+function MethodChoice(props: {
   target: FormTarget
   method: Method
   choose: (method: Method) => void
-}): JSX.Element => (
-  <fieldset>
-    <legend>Access</legend>
-    {(Object.keys(methods) as Method[]).map(each => (
-      <label key={each} class="toggle">
-        <input
-          type="radio"
-          name="access"
-          value={each}
-          checked={each === props.method}
-          disabled={each === 'password' && props.target.type === 'edge'}
-          onChange={() => props.choose(each)}
-        />
-        {methods[each]}
-      </label>
-    ))}
-  </fieldset>
-)
+}): JSX.Element {
+  // Basic authentication is a module of endpoint configurations only.
+  const isImpossible = (method: Method): boolean => method === 'password' && props.target.type === 'edge'
+  return (
+    <fieldset>
+      <legend>Access</legend>
+      {(Object.keys(methods) as Method[]).map(each => (
+        <label key={each} class="toggle">
+          <input
+            type="radio"
+            name="access"
+            value={each}
+            checked={each === props.method}
+            disabled={isImpossible(each)}
+            aria-describedby={isImpossible(each) ? NO_PASSWORD : undefined}
+            onChange={() => props.choose(each)}
+          />
+          {methods[each]}
+        </label>
+      ))}
+      {isImpossible('password') && (
+        <p class="hint" id={NO_PASSWORD}>
+          Edges cannot require a password: only agents can, and domains without an edge. Use sign-in or client
+          certificates.
+        </p>
+      )}
+    </fieldset>
+  )
+}
 
 /** What a method needs, or what else it affects. */
 function MethodNote({ target, method }: { target: FormTarget; method: Method }): JSX.Element | null {
@@ -220,14 +233,8 @@ function MethodNote({ target, method }: { target: FormTarget; method: Method }):
         />
       </>
     )
-  if (target.type !== 'edge') return null
-  return (
-    <p class="hint">
-      {method === 'certificate'
-        ? 'Client certificates are required for all routes of the edge.'
-        : 'Passwords are an option of agents, and not of edges.'}
-    </p>
-  )
+  if (target.type !== 'edge' || method !== 'certificate') return null
+  return <p class="hint">Client certificates are required for all routes of the edge.</p>
 }
 
 function MakePublic({ target, route, changed }: AtRoute): JSX.Element {
