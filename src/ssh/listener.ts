@@ -45,7 +45,11 @@ interface PendingClient {
   readonly barred: boolean
 }
 
-const NO_KEYS: KeyRing = { credential: () => ({ refused: 'unknown_key' }), authorities: () => [] }
+const NO_KEYS: KeyRing = {
+  credential: () => ({ refused: 'unknown_key' }),
+  authorities: () => [],
+  refresh: async () => undefined,
+}
 
 /** Accepts `ssh -R`: a known key gets a session, and each -R becomes a tunnel. */
 export class SshListener implements AsyncDisposable {

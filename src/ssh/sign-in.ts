@@ -25,6 +25,8 @@ export interface KeyRing {
   /** The SSH credential for a key with this fingerprint and this user name. */
   credential(fingerprint: string, user: string): KeyMatch
   authorities(): readonly TrustedAuthority[]
+  /** Reads what other processes have just changed. Never rejects. */
+  refresh(): Promise<void>
 }
 
 /** One public-key attempt as received; nothing of it is trusted. */
@@ -49,6 +51,17 @@ export interface KeyProof {
 /** Why an attempt failed, only for the log: the client always gets the same response. */
 export type AuthOutcome =
   { readonly identity: SshIdentity; readonly proven: boolean } | { readonly refused: string }
+
+/** What a change of another process may have turned into a sign-in. */
+const outdated: ReadonlySet<string> = new Set([
+  'unknown_key',
+  'ambiguous_key',
+  'owner_inactive',
+  'unknown_authority',
+])
+
+export const mayBeOutdated = (outcome: AuthOutcome): boolean =>
+  'refused' in outcome && outdated.has(outcome.refused)
 
 const CODE = 'bad_ssh_certificate'
 const MAX_KEY_BYTES = 16 * 1024

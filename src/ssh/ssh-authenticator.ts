@@ -1,6 +1,7 @@
 import type { AuthContext, Connection as SshClient, PublicKeyAuthContext } from 'ssh2'
+import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
-import { type SshIdentity, judge, type KeyRing, type AuthOutcome } from '#ssh/sign-in.ts'
+import { type AuthOutcome, judge, type KeyRing, mayBeOutdated, type SshIdentity } from '#ssh/sign-in.ts'
 
 export interface SshAuthenticatorOptions {
   readonly client: SshClient
@@ -28,6 +29,8 @@ export class SshAuthenticator {
   readonly #options: SshAuthenticatorOptions
   #failures = 0
   #questions = 0
+  // Since the client connected. Once is enough: keys and authorities created before that are then known.
+  #isRefreshed = false
   #identity: SshIdentity | undefined
 
   constructor(options: SshAuthenticatorOptions) {
@@ -53,6 +56,20 @@ export class SshAuthenticator {
 
   #onKey(attempt: PublicKeyAuthContext): void {
     const outcome = this.#judge(attempt)
+    if (this.#isRefreshed || !mayBeOutdated(outcome)) this.#respond(attempt, outcome)
+    else void inBackground({ task: 'ssh', log: this.#options.log }, () => this.#judgeAgain(attempt))
+  }
+
+  async #judgeAgain(attempt: PublicKeyAuthContext): Promise<void> {
+    this.#isRefreshed = true
+    // A client that leaves meanwhile has failed, too.
+    this.#failures++
+    await this.#options.ring.refresh()
+    this.#failures--
+    this.#respond(attempt, this.#judge(attempt))
+  }
+
+  #respond(attempt: PublicKeyAuthContext, outcome: AuthOutcome): void {
     if ('refused' in outcome) {
       this.#refuse(attempt, outcome.refused)
       return

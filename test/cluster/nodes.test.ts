@@ -6,6 +6,9 @@ import { after, before, suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { disposable } from '../agent/support.ts'
 import { TestAgent } from '../gateway/agents/support.ts'
+import { ssh } from '../ssh/support.ts'
+import { Folder } from '../support/folder.ts'
+import { newSshKey } from '../support/openssh.ts'
 import { runAdit } from '../support/server.ts'
 import { until } from '../support/until.ts'
 import {
@@ -67,6 +70,30 @@ suite('a cluster of three nodes', () => {
       await until(async () => (await process.api.get('/tunnel_sessions')).body.tunnel_sessions.length === 0)
     // Far above what is required: it includes a sign-in at each node, perhaps on a busy machine.
     if (LONG) assert.ok(p50 <= 1000 && p99 <= 5000, `p50 ${p50} ms, p99 ${p99} ms`)
+  })
+
+  test('CLU-09 an SSH key or certificate authority that was created at one node is known at all', async () => {
+    using folder = new Folder()
+    const publicKey = await newSshKey(folder, 'id', 'ed25519')
+    const signsInAt = async ({ process }: Node, certificate?: string): Promise<void> => {
+      const options = certificate === undefined ? [] : [`CertificateFile=${certificate}`]
+      const port = process.bound.ssh?.port ?? 0
+      const flags = ['-R', '80:127.0.0.1:1']
+      await using client = ssh({ port, key: folder.file('id'), options, flags, command: ['http'] })
+      await client.shows(/-> -R/)
+    }
+    const { body: key } = await cluster.first.process.api.post('/ssh_credentials', { public_key: publicKey })
+    await Promise.all(cluster.nodes.map(node => signsInAt(node)))
+    assert.equal((await cluster.first.process.api.delete(`/ssh_credentials/${key.id}`)).status, 204)
+    const { body: authority } = await cluster.at(1).process.api.post('/ssh_certificate_authorities', {})
+    const { body: certificate } = await cluster.at(1).process.api.post('/ssh_user_certificates', {
+      ssh_certificate_authority_id: authority.id,
+      public_key: publicKey,
+      principals: ['ann'],
+      extensions: { 'permit-port-forwarding': '' },
+    })
+    const file = await folder.write('id-cert.pub', String(certificate.certificate))
+    await Promise.all(cluster.nodes.map(node => signsInAt(node, file)))
   })
 
   test('a client reaches an agent at any node, and lists are the same everywhere', async () => {

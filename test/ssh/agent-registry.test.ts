@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, suite, test } from 'node:test'
+import { once } from 'node:events'
+import { after, afterEach, before, suite, test } from 'node:test'
+import ssh2 from 'ssh2'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { Records } from '#registry/records/records.ts'
 import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
+import type { SshDeps } from '#ssh/deps.ts'
+import { opensshHostKey } from '#ssh/host-key.ts'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate } from '#pki/ssh-certificate.ts'
 import { newSshKey } from '../support/openssh.ts'
@@ -13,7 +17,7 @@ import { Ear } from '../tunnel/support.ts'
 import { modulesFor } from '../gateway/module-parts.ts'
 import { MemorySource } from '../gateway/agents/support.ts'
 import { secretText, testLog } from '../support/secrets.ts'
-import { FACTS, ssh, type SshCall, TestListener, Upstream } from './support.ts'
+import { FACTS, newHostKey, ssh, type SshCall, TestListener, Upstream } from './support.ts'
 import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
 
@@ -24,6 +28,7 @@ let upstream: Upstream
 let listener: TestListener
 let publicKey: string
 let registry: AgentRegistry
+let deps: SshDeps
 const source = new MemorySource()
 const directory = new LocalDirectory()
 
@@ -36,7 +41,8 @@ before(async () => {
   const modules = modulesFor(FACTS, records)
   const resumption = new ResumptionTokens(randomBytes(32))
   registry = new AgentRegistry({ info: FACTS, records, directory, modules, resumption, log })
-  listener = await TestListener.start({}, gatewayDeps({ registry, records, log }))
+  deps = gatewayDeps({ registry, records, log })
+  listener = await TestListener.start({}, deps)
   publicKey = await newSshKey(folder, 'id', 'ed25519')
 })
 
@@ -55,6 +61,23 @@ const call = (bind: string, command: string[], changes: Partial<SshCall> = {}) =
     command,
     ...changes,
   })
+
+/** A certificate for the key, by an authority that the gateway may not know. */
+async function certify(publicLine: string) {
+  const authority = await newSshAuthority()
+  const request = {
+    type: 'user',
+    publicKey: publicLine,
+    keyId: 'sucrt_1',
+    principals: ['ann'],
+    criticalOptions: {},
+    extensions: { 'permit-port-forwarding': '' },
+    validAfter: new Date(),
+    validUntil: new Date(Date.now() + HOUR),
+  } as const
+  const file = await folder.write('id-cert.pub', await signSshCertificate(request, authority.privateKeyPem))
+  return { authority, options: [`CertificateFile=${file}`] }
+}
 
 async function ask(url: string): Promise<string> {
   const tunnel = [...directory.tunnels.values()].find(each => each.url === url) ?? assert.fail(`no ${url}`)
@@ -130,20 +153,9 @@ suite('ssh with the sessions of a gateway', () => {
   })
 
   test('opens tunnels for the holder of a certificate until its authority is deleted', async () => {
-    const authority = await newSshAuthority()
+    const { authority, options } = await certify(publicKey)
     source.put('ssh_certificate_authority', 'sshca_1', { public_key: authority.publicKey })
-    const request = {
-      type: 'user',
-      publicKey,
-      keyId: 'sucrt_1',
-      principals: ['ann'],
-      criticalOptions: {},
-      extensions: { 'permit-port-forwarding': '' },
-      validAfter: new Date(),
-      validUntil: new Date(Date.now() + HOUR),
-    } as const
-    const file = await folder.write('id-cert.pub', await signSshCertificate(request, authority.privateKeyPem))
-    await using client = call('cert:80', ['http'], { options: [`CertificateFile=${file}`] })
+    await using client = call('cert:80', ['http'], { options })
     await client.shows(/-> -R/)
     assert.equal([...directory.sessions.values()][0]?.credentialId, 'sshca_1')
     source.remove('sshca_1')
@@ -159,5 +171,97 @@ suite('ssh with the sessions of a gateway', () => {
     source.remove(restriction)
     await using again = call('80', ['http'])
     await again.shows(/-> -R/)
+  })
+})
+
+suite('ssh with what another process has just changed', () => {
+  const body = () => ({ public_key: publicKey, acl: [], owner_id: 'usr_1' })
+
+  afterEach(async () => {
+    source.elsewhere = undefined
+    source.user('usr_1')
+    for (const id of ['cr_1', 'sshca_1']) source.remove(id)
+    await until(() => directory.sessions.size === 0)
+  })
+
+  test('signs in with a key that it has created', async () => {
+    source.remove('cr_1')
+    source.elsewhere = () => source.put('ssh_credential', 'cr_1', body())
+    await using client = call('80', ['http'])
+    await client.shows(/-> -R/)
+  })
+
+  test('signs in with the key of an owner whom it has activated', async () => {
+    source.put('ssh_credential', 'cr_1', body())
+    source.user('usr_1', { active: false })
+    source.elsewhere = () => source.user('usr_1')
+    await using client = call('80', ['http'])
+    await client.shows(/-> -R/)
+  })
+
+  test('signs in with a certificate of an authority that it has created', async () => {
+    const { authority, options } = await certify(publicKey)
+    source.elsewhere = () =>
+      source.put('ssh_certificate_authority', 'sshca_1', { public_key: authority.publicKey })
+    await using client = call('80', ['http'], { options })
+    await client.shows(/-> -R/)
+    assert.equal([...directory.sessions.values()][0]?.credentialId, 'sshca_1')
+  })
+
+  test('reads once for a client with many keys', async () => {
+    const others = ['first', 'second', 'third']
+    for (const name of others) await newSshKey(folder, name, 'ed25519')
+    source.put('ssh_credential', 'cr_1', body())
+    const earlier = source.refreshes
+    await using client = call('80', ['http'], {
+      key: folder.file('first'),
+      options: [...others.slice(1), 'id'].map(name => `IdentityFile=${folder.file(name)}`),
+    })
+    await client.shows(/-> -R/)
+    assert.ok(source.refreshes - earlier <= 1, `${source.refreshes - earlier} reads`)
+  })
+
+  test('shares the read among all clients that are unknown at that time', async () => {
+    const penalties = { refused: 0, late: 0, unused: 0, threshold: 1, most: 1, sources: 8 }
+    const startups = { start: 1000, rate: 0, full: 1000, perSource: 1000 }
+    await using flooded = await TestListener.start({ penalties, startups }, deps)
+    const privateKey = opensshHostKey(newHostKey()).reveal()
+    const earlier = source.refreshes
+    const begun = performance.now()
+    const clients = Array.from({ length: 40 }, () => {
+      const client = new ssh2.Client()
+      const refused = once(client, 'error')
+      // A reset may follow.
+      client.on('error', () => undefined)
+      client.connect({ host: '127.0.0.1', port: flooded.port, username: 'ann', privateKey })
+      return refused
+    })
+    for (const [error] of await Promise.all(clients))
+      assert.match(String(error), /authentication methods failed/)
+    const reads = source.refreshes - earlier
+    // One for each 100 ms that it took, and one at either end.
+    assert.ok(reads > 0 && reads <= (performance.now() - begun) / 100 + 2, `${reads} reads`)
+  })
+
+  test('counts a client that leaves during the read as a refused one', async () => {
+    const penalties = { refused: 10_000, late: 0, unused: 0, threshold: 10_000, most: 60_000, sources: 8 }
+    const [asked, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const refresh = (): Promise<void> => {
+      asked.resolve()
+      return read.promise
+    }
+    await using guarded = await TestListener.start(
+      { penalties },
+      { ...deps, ring: { ...deps.ring, refresh } },
+    )
+    await using client = call('80', ['http'], { port: guarded.port })
+    await asked.promise
+    client.child.kill('SIGKILL')
+    await client.ended
+    await until(() => guarded.listener.connections === 0)
+    read.resolve()
+    await using again = call('80', ['http'], { port: guarded.port, options: ['LogLevel=INFO'] })
+    assert.equal(await again.ended, 255)
+    assert.doesNotMatch(again.stderr, /Permission denied/)
   })
 })

@@ -27,6 +27,7 @@ const ring: KeyRing = {
       ? { credentialId: 'cr_authority' }
       : { refused: 'unknown_key' },
   authorities: () => [{ id: 'sshca_1', key: authority.blob }],
+  refresh: async () => undefined,
 }
 
 const option = (name: string, value: string): Buffer =>

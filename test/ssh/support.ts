@@ -44,6 +44,7 @@ export class MemoryGateway implements SshDeps {
       return credentialId === undefined ? { refused: 'unknown_key' } : { credentialId }
     },
     authorities: () => this.trusted,
+    refresh: async () => undefined,
   }
 
   /** Makes a public key line known; returns the id of its credential. */

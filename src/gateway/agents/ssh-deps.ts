@@ -38,6 +38,7 @@ const keyRing = (records: Records): KeyRing => ({
       id,
       key: splitLine(publicKey, 'bad_public_key').blob,
     })),
+  refresh: () => records.refresh(),
 })
 
 const holdersOf = (fingerprint: string, records: Records): KeyHolder[] =>
