@@ -6,7 +6,7 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 function sinkInto(from: ByteStream, to: ByteStream, failed: (error: TunnelError) => void): Sink {
   return {
     data: bytes => {
-      if (!to.write(bytes)) from.pause()
+      if (!to.write(bytes, true)) from.pause()
     },
     end: () => to.end(),
     writable: () => to.resume(),
