@@ -27,7 +27,8 @@ export interface EdgesOptions {
 
 interface RoutesOfEdge {
   readonly routes: Routes
-  readonly signIn: SignInRoutes
+  /** Undefined: no route requires sign-in. */
+  readonly signIn: SignInRoutes | undefined
   connection: CacheEntry<CompiledConnection>
 }
 
@@ -94,8 +95,9 @@ export class Edges {
     if (fault !== undefined) return fault
     const { routes, signIn } = known
     const normal = routes.normalizes ? normalized(path) : path
-    const candidates = signIn.forPath(host, path, normal)
-    if (candidates.length > 0) return this.#signingIn(edge, candidates, { host, path, normal })
+    const candidates = signIn?.forPath(host, path, normal)
+    if (candidates !== undefined && candidates.length > 0)
+      return this.#signingIn(edge, candidates, { host, path, normal })
     const match = routes.find(host, path, normal)
     if (match === undefined) return noRoute
     if (match === 'ambiguous') return ambiguous
@@ -121,9 +123,8 @@ export class Edges {
 
   /** The routes of an HTTPS edge that require sign-in at a host. */
   signInPlaces(edge: SourceRow, host: string): readonly string[] {
-    return this.#routesOf(edge)
-      .signIn.at(host)
-      .map(({ id }) => id)
+    const { signIn } = this.#routesOf(edge)
+    return signIn?.at(host).map(({ id }) => id) ?? []
   }
 
   /** The target of a TCP edge; undefined when it has none or cannot be served. */
@@ -144,18 +145,18 @@ export class Edges {
     if (known !== undefined) return known
     const rows = this.#options.records.routesOf(edge.id)
     const connection = this.#connection(edge, 'https')
-    const made = { routes: new Routes(rows), signIn: new SignInRoutes(rows), connection }
+    const made = { routes: new Routes(rows), signIn: SignInRoutes.among(rows), connection }
     this.#routes.set(edge.id, made)
     return made
   }
 
   #routed(
-    signIn: SignInRoutes,
+    signIn: SignInRoutes | undefined,
     route: RouteRow,
     { answer }: CompiledEndpoint,
     { path, normal }: { path: string; normal: string },
   ): Endpoint {
-    const guard = signIn.guardOf(route)
+    const guard = signIn?.guardOf(route)
     const guarded: Endpoint = guard ? exchange => guard(exchange, answer) : answer
     // Forward what was compared.
     const forwarding: Endpoint =

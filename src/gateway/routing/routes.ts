@@ -14,6 +14,8 @@ export interface MatchedRoute {
   readonly row: RouteRow
   /** Undefined: any. */
   readonly host: string | undefined
+  /** Kept here, because with many routes reading its row for each request is slow. */
+  readonly normalizes: boolean
   /** What handles its requests, set when it is compiled. */
   endpoint: CacheEntry<CompiledEndpoint> | undefined
 }
@@ -51,24 +53,30 @@ function put(places: Places, path: string, match: MatchedRoute): void {
 export class Routes {
   /** Whether one of them normalizes paths. */
   readonly normalizes: boolean
-  readonly #exact: Places = new Map()
+  /** Undefined: there are none. */
+  readonly #exact: Places | undefined
   readonly #prefixes: Places = new Map()
-  /** Exact paths with the opposite trailing slash. */
-  readonly #slashed: Places = new Map()
+  /** Exact paths with the opposite trailing slash; undefined: there are none. */
+  readonly #slashed: Places | undefined
 
   constructor(rows: readonly RouteRow[]) {
     this.normalizes = rows.some(isNormalizing)
+    const exact: Places = new Map()
+    const slashed: Places = new Map()
     for (const row of rows) {
       const text = textOf(row, 'match')
       const slash = text.indexOf('/')
       const isExact = row.body.match_type === 'exact_path'
-      const match = { row, host: hostOf(row), endpoint: undefined }
+      const normalizes = isNormalizing(row)
+      const match = { row, host: hostOf(row), normalizes, endpoint: undefined }
       for (const path of equivalentPaths(slash === -1 ? '/' : text.slice(slash))) {
-        put(isExact ? this.#exact : this.#prefixes, path, match)
-        if (isExact && isNormalizing(row) && path !== '/')
-          put(this.#slashed, path.endsWith('/') ? path.slice(0, -1) : `${path}/`, match)
+        put(isExact ? exact : this.#prefixes, path, match)
+        if (isExact && normalizes && path !== '/')
+          put(slashed, path.endsWith('/') ? path.slice(0, -1) : `${path}/`, match)
       }
     }
+    this.#exact = exact.size === 0 ? undefined : exact
+    this.#slashed = slashed.size === 0 ? undefined : slashed
   }
 
   /**
@@ -79,7 +87,7 @@ export class Routes {
   find(host: string, path: string, normal: string): MatchedRoute | 'ambiguous' | undefined {
     if (!this.normalizes) return this.#findAll(host, pathInterpretations(path))
     const found = this.#findAll(host, lenientInterpretations(normal))
-    if (found === 'ambiguous' || (found !== undefined && isNormalizing(found.row))) return found
+    if (found === 'ambiguous' || found?.normalizes === true) return found
     return this.#findAll(host, pathInterpretations(path)) === found ? found : 'ambiguous'
   }
 
@@ -91,9 +99,9 @@ export class Routes {
   }
 
   #find(host: string, path: string): MatchedRoute | undefined {
-    const exact = this.#exact.size === 0 ? undefined : pick(this.#exact.get(path), host)
+    const exact = pick(this.#exact?.get(path), host)
     if (exact !== undefined) return exact
-    if (this.#slashed.size > 0) {
+    if (this.#slashed !== undefined) {
       const found = pick(this.#prefixes.get(path), host) ?? pick(this.#slashed.get(path), host)
       if (found !== undefined) return found
     }

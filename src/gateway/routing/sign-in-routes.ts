@@ -14,9 +14,15 @@ export class SignInRoutes {
   readonly #prefixes: ReadonlySet<string>
   readonly #guards = new Map<string, Handler | undefined>()
 
-  constructor(rows: readonly RouteRow[]) {
-    this.#rows = rows.filter(requiresSignIn)
-    this.#prefixes = new Set(this.#rows.map(prefixOf))
+  private constructor(rows: readonly RouteRow[]) {
+    this.#rows = rows
+    this.#prefixes = new Set(rows.map(prefixOf))
+  }
+
+  /** Undefined when none of the routes requires sign-in. */
+  static among(rows: readonly RouteRow[]): SignInRoutes | undefined {
+    const found = rows.filter(requiresSignIn)
+    return found.length === 0 ? undefined : new SignInRoutes(found)
   }
 
   /** Those at a host. */
@@ -26,13 +32,12 @@ export class SignInRoutes {
 
   /** Those at a host for which the path is one of the sign-in paths. */
   forPath(host: string, path: string, normal: string): readonly RouteRow[] {
-    if (this.#rows.length === 0 || !(isSignInPath(path) || isSignInPath(normal))) return []
+    if (!(isSignInPath(path) || isSignInPath(normal))) return []
     return this.at(host).filter(row => isSignInPath(isNormalizing(row) ? normal : path))
   }
 
   /** Keeps the cookies of other routes from a route; undefined where the route's own sign-in does. */
   guardOf(route: RouteRow): Handler | undefined {
-    if (this.#rows.length === 0) return undefined
     if (this.#guards.has(route.id)) return this.#guards.get(route.id)
     const own = requiresSignIn(route) ? prefixOf(route) : undefined
     const others = [...this.#prefixes].filter(prefix => prefix !== own)
