@@ -61,6 +61,37 @@ suite('the test runner', () => {
     assert.equal(status, 1, output)
   })
 
+  test('fails when an error is thrown outside of the tests, and shows it', () => {
+    const throwing = `import { once } from 'node:events'
+import { test } from 'node:test'
+test('waits', async () => {
+  setTimeout(() => { throw new Error('not caught') }, 1)
+  await once(process, 'uncaughtExceptionMonitor')
+})
+test('rejects', async () => {
+  void Promise.reject(new Error('not handled'))
+  await new Promise(setImmediate)
+})
+`
+    const { status, output } = runFiles({ 'good.test.ts': passing, 'throwing.test.ts': throwing })
+    assert.equal(status, 1, output)
+    assert.match(output, /Error: not caught\n +at .*throwing\.test\.ts:4/)
+    assert.match(output, /Error: not handled\n +at .*throwing\.test\.ts:8/)
+  })
+
+  test('fails when a suite declares a test after its file', () => {
+    const late = `import { suite, test } from 'node:test'
+test('passes', () => undefined)
+suite('late', async () => {
+  await new Promise(setImmediate)
+  test('without its suite', () => undefined)
+})
+`
+    const { status, output } = runFiles({ 'late.test.ts': late })
+    assert.equal(status, 1, output)
+    assert.match(output, /^"without its suite" is declared after its file/m)
+  })
+
   test('applies the hooks at the top level of a file only to its own tests', () => {
     const hooks = `import { beforeEach, test } from 'node:test'
 let calls = 0

@@ -65,11 +65,11 @@ const sources = (testFiles: ReadonlySet<string>, folder: string): Plugin => ({
 /** The import declarations at the beginning of a file, with the comments between them. */
 const IMPORTS = /^(?:\s+|\/\/.*\n|\/\*[^]*?\*\/|import\b[^'"]*(?:'[^']*'|"[^"]*")(?: with \{[^}]*\})?;?)*/
 
-/** The tests of a file as one suite: hooks at its top level concern only its own tests. Lines keep their numbers. */
+/** Makes one suite of the tests of a file. Lines keep their numbers. */
 function asSuite(text: string, name: string): string {
   const [imports = ''] = IMPORTS.exec(text) ?? []
   const body = text.slice(imports.length)
-  const declares = `import { suite as __file } from 'node:test';`
+  const declares = `import { fileSuite as __file } from ${JSON.stringify(join(root, 'scripts/test/file-suite.ts'))};`
   return `${declares}${imports}__file(${JSON.stringify(name)}, async () => {${body}\n})\n`
 }
 

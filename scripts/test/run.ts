@@ -43,8 +43,12 @@ const stream = run({
   },
 })
 tally.follow(stream)
+// The short report leaves it out, and with it errors that belong to no test.
+if (values.fast) stream.on('test:stderr', ({ message }) => void process.stderr.write(message))
 const report = values.fast ? stream.compose(dot) : stream.compose(new spec())
 for await (const text of report) process.stdout.write(text)
 console.log(tally.report(groups, bundles))
 for (const file of tally.empty) console.error(`${file} ran no test`)
-process.exitCode = tally.success && tally.empty.length === 0 ? 0 : 1
+for (const test of tally.strays)
+  console.error(`"${test}" is declared after its file: await in a hook, not in a suite`)
+process.exitCode = tally.success && tally.empty.length === 0 && tally.strays.length === 0 ? 0 : 1

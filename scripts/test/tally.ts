@@ -10,6 +10,8 @@ const SHOWN = 40
 export class Tally {
   tests = 0
   success = false
+  /** Tests that were declared too late for their file: those with the hooks of a suite would run without them. */
+  readonly strays: string[] = []
   readonly #files = new Map<string, { ran: number; ms: number }>()
   /** The file of each test that has started, by the process and the number of the test. */
   readonly #fileOf = new Map<string, string>()
@@ -23,7 +25,10 @@ export class Tally {
       const file = started.nesting === 0 ? started.name : this.#fileOf.get(key(started, started.parentId))
       if (file !== undefined) this.#fileOf.set(key(started, started.testId), file)
     })
-    stream.on('test:pass', ended => this.#count(ended))
+    stream.on('test:pass', ended => {
+      this.#count(ended)
+      if (ended.nesting === 0 && !this.#files.has(ended.name)) this.strays.push(ended.name)
+    })
     stream.on('test:fail', ended => this.#count(ended))
     stream.on('test:summary', summary => {
       // Each process has a summary too, which names its file.

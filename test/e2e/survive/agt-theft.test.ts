@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { AgentError, type AgentStatus, connect } from '#agent/index.ts'
 import { GatewayProcess } from './agt-support.ts'
 import { numberIn, rawSignIn } from './agt-support-raw.ts'
@@ -11,10 +11,16 @@ const TAKEN = 334
 const ENDED_MS = long ? 30_000 : 120_000
 
 for (const workers of [1, 2]) {
-  suite(`at a gateway of ${workers} processes`, async () => {
-    const gateway = await GatewayProcess.start({ ADIT_WORKERS: String(workers) })
-    const victimToken = gateway.options.authtoken
-    const { token: thiefToken } = await gateway.credential()
+  suite(`at a gateway of ${workers} processes`, () => {
+    let gateway: GatewayProcess
+    let victimToken = ''
+    let thiefToken = ''
+    before(async () => {
+      gateway = await GatewayProcess.start({ ADIT_WORKERS: String(workers) })
+      victimToken = gateway.options.authtoken
+      ;({ token: thiefToken } = await gateway.credential())
+    })
+    after(() => gateway[Symbol.asyncDispose]())
     const listed = async (id: string): Promise<boolean> =>
       (await gateway.all('tunnel_sessions')).some(session => session['id'] === id)
 
@@ -143,8 +149,6 @@ for (const workers of [1, 2]) {
       tell(context, { sessions: agents.length, 'ended after ms': took })
       await Promise.all(agents.map(agent => agent.close()))
     })
-
-    test.after(() => gateway[Symbol.asyncDispose]())
   })
 }
 
