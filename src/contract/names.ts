@@ -1,24 +1,35 @@
 const abbreviations: Readonly<Record<string, string>> = {
+  acl: 'ACL',
   addrs: 'addresses',
   api: 'API',
+  cidr: 'CIDR',
+  cname: 'CNAME',
+  dns: 'DNS',
   http: 'HTTP',
   https: 'HTTPS',
+  id: 'ID',
   ip: 'IP',
   oauth: 'OAuth',
   oidc: 'OIDC',
+  otlp: 'OTLP',
   saml: 'SAML',
   ssh: 'SSH',
   tcp: 'TCP',
   tls: 'TLS',
+  url: 'URL',
   websocket: 'WebSocket',
 }
 
-/** `http_response_backends` becomes "HTTP response backends". */
-export function titleOf(name: string): string {
-  const text = name
+/** `tunnel_group_backends` becomes "tunnel group backends", for the middle of a sentence. */
+export const wordsOf = (name: string): string =>
+  name
     .split('_')
     .map(word => abbreviations[word] ?? word)
     .join(' ')
+
+/** `tunnel_group_backends` becomes "Tunnel group backends". */
+export function titleOf(name: string): string {
+  const text = wordsOf(name)
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 

@@ -37,7 +37,7 @@ const arranged: readonly Section[] = [
   },
   {
     title: 'Agents',
-    collections: ['tunnel_sessions', 'nodes', 'credentials', 'ssh_credentials'],
+    collections: ['tunnel_sessions', 'credentials', 'ssh_credentials'],
     pages: [{ title: 'Connect an agent', path: ['connect'] }],
   },
   {
@@ -82,6 +82,7 @@ const arranged: readonly Section[] = [
     collections: [],
     pages: [
       { title: 'Status', path: ['status'] },
+      { title: 'Nodes', path: ['nodes'], isAdminOnly: true },
       { title: 'Usage', path: ['usage'] },
       { title: 'Settings', path: ['settings'], isAdminOnly: true },
       { title: 'Licences', path: ['licences'] },
@@ -94,7 +95,9 @@ const kindOf = (name: Collection): Kind => kinds[name]
 /** Children in the path of their parent are listed at its page. */
 const isChild = ({ parent }: Kind): boolean => parent !== undefined
 
-const known = new Set<string>(arranged.flatMap(({ collections }) => collections))
+const known = new Set<string>(
+  arranged.flatMap(({ collections, pages = [] }) => [...collections, ...pages.flatMap(({ path }) => path)]),
+)
 const others = (Object.keys(kinds) as Collection[]).filter(name => !known.has(name) && !isChild(kinds[name]))
 
 /** The navigation. A kind that no section names is in the last one. */

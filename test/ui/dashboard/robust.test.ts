@@ -211,6 +211,32 @@ suite('the dashboard', () => {
     assert.deepEqual(dashboard.errors, [])
   })
 
+  test('shows the current page in its navigation, and breaks no word of a button, at 375 px', async () => {
+    await using dashboard = await Dashboard.open(browser, world.server.api, { width: 375 })
+    const { page } = dashboard
+    for (const [path, title] of [
+      ['/people', 'People'],
+      ['/nodes', 'Nodes'],
+      ['/settings', 'Settings'],
+      ['/audit_events', 'Audit events'],
+    ] as const) {
+      await dashboard.visit(path, title)
+      await loaded(page)
+      await until(async () => {
+        const entry = page
+          .getByRole('navigation', { name: 'Sections' })
+          .getByRole('link', { name: title, exact: true })
+        const { x, width } = (await entry.boundingBox()) ?? { x: -1, width: 0 }
+        return x >= 0 && x + width <= 375
+      })
+      for (const button of await page.locator('header, main').getByRole('button').all()) {
+        const { height } = (await button.boundingBox()) ?? { height: 0 }
+        assert.ok(height < 48, `${await button.innerText()} at ${path} is ${height} px high`)
+      }
+      assert.equal(await dashboard.hasSidewaysScroll(), false, path)
+    }
+  })
+
   test('runs nothing that clients, agents or API callers have written', async () => {
     const host = 'hostile.adit.localhost'
     const agent = await world.agent({ metadata: SCRIPT, userAgent: SCRIPT.replaceAll(/[^\w<>=]/g, '') })

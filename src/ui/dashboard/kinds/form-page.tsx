@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError } from '#client/errors.ts'
 import type { Collection } from '#contract/kinds/index.ts'
-import { titleOf } from '#contract/names.ts'
+import { titleOf, wordsOf } from '#contract/names.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
 import { FormError, Group } from '#ui/dashboard/kinds/controls.tsx'
@@ -35,7 +35,7 @@ export function CreatePage({ collection }: { collection: Collection }): JSX.Elem
   }
   return (
     <>
-      <PageHead title={`New ${titleOf(kind.name)}`} sub={kind.doc} />
+      <PageHead title={`New ${wordsOf(kind.name)}`} sub={kind.doc} />
       <Form
         fields={fields}
         start={Object.fromEntries(

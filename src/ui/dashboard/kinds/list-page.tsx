@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Page as ApiPage } from '#client/types.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Collection } from '#contract/kinds/index.ts'
-import { titleOf } from '#contract/names.ts'
+import { titleOf, wordsOf } from '#contract/names.ts'
 import { isPaged } from '#contract/operations.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
 import { AuditTable } from '#ui/dashboard/events/audit-table.tsx'
@@ -74,7 +74,7 @@ function List({ collection, kind }: { collection: Collection; kind: Kind }): JSX
           <>
             {items.length === 0 ? (
               <p class="empty">
-                {query.size > 0 ? 'Nothing matches.' : `There are no ${titleOf(collection)} yet.`}
+                {query.size > 0 ? 'Nothing matches.' : `There are no ${wordsOf(collection)} yet.`}
               </p>
             ) : (
               <ItemTable collection={collection} items={items} />

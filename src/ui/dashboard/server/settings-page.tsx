@@ -58,7 +58,7 @@ function SettingsTable({ settings }: { settings: readonly Setting[] }): JSX.Elem
               </th>
               <td dir="auto">{value ?? <span class="dim">not set</span>}</td>
               <td>{origin ?? source ?? '–'}</td>
-              <td>{doc}</td>
+              <td class="prose">{doc}</td>
             </tr>
           ))}
         </tbody>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { isLive } from '#ui/dashboard/live.ts'
 import { place } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
@@ -8,9 +9,12 @@ import { hrefOf, pagesOf, sectionOf, sections, type Section } from '#ui/dashboar
 export function Navigation(): JSX.Element {
   const { path } = place.value
   const current = sectionOf(path)
+  const list = useRef<HTMLUListElement>(null)
+  // On narrow screens the sections are a line that scrolls sideways.
+  useEffect(() => showCurrent(list.current), [path[0]])
   return (
     <nav aria-label="Sections">
-      <ul>
+      <ul ref={list}>
         {sections.map(section => (
           <Entry key={section.title} section={section} isOpen={section === current} page={path[0]} />
         ))}
@@ -25,6 +29,14 @@ export function Navigation(): JSX.Element {
       </p>
     </nav>
   )
+}
+
+function showCurrent(list: HTMLUListElement | null): void {
+  const current = list?.querySelector('[aria-current=page]') ?? list?.querySelector('[aria-current]')
+  if (!list || !current) return
+  const [box, entry] = [list.getBoundingClientRect(), current.getBoundingClientRect()]
+  if (entry.left < box.left || entry.right > box.right)
+    list.scrollLeft += entry.left - box.left - (box.width - entry.width) / 2
 }
 
 function Entry(props: { section: Section; isOpen: boolean; page: string | undefined }): JSX.Element | null {
