@@ -21,6 +21,8 @@ export interface ApiAdmissionOptions extends Deps {
   readonly log: Log
   /** Requests per minute and key; 0 for no limit. */
   readonly rateLimit: () => number
+  /** Counts an accepted request with an API key. */
+  readonly usedKey: (key: string, owner: string) => void
   readonly publicUrl: string | undefined
   /** The URL at which the gateway serves the dashboard; undefined if it does not. */
   readonly dashboardUrl?: string | undefined
@@ -119,8 +121,11 @@ export class ApiAdmission {
     return clientAddress(request, this.#options.proxies)
   }
 
-  #count(request: IncomingMessage, { keyId }: Principal): void {
-    if (!hasPrefixOf(dashboardSession, keyId)) return this.#keyLimit.count(keyId)
+  #count(request: IncomingMessage, { keyId, id }: Principal): void {
+    if (!hasPrefixOf(dashboardSession, keyId)) {
+      this.#keyLimit.count(keyId)
+      return this.#options.usedKey(keyId, id)
+    }
     this.browsers.touch(request)
     this.#browserLimit.count(keyId)
   }

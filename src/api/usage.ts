@@ -5,7 +5,13 @@ import { fail } from '#base/errors.ts'
 import { timestamp } from '#base/ids.ts'
 import { LatencyHistogram } from '#base/latency-histogram.ts'
 import type { ResourceBody } from '#contract/body.ts'
-import { usageWindows, type UsageDimension, type UsageWindow } from '#contract/usage.ts'
+import {
+  usageDimensions,
+  usageFilters,
+  usageWindows,
+  type UsageDimension,
+  type UsageWindow,
+} from '#contract/usage.ts'
 import {
   DAY,
   HOUR,
@@ -40,7 +46,7 @@ export async function usage(call: Call, filters: Filters): Promise<ResourceBody>
   const owners = call.principal.role === 'admin' ? undefined : [call.principal.id, '']
   const periods: UsagePeriods = { resolution, dimension: by, from, until: now + 1, owners }
   await call.refreshUsage()
-  const only = by === 'endpoint' ? filters['endpoint'] : filters['credential_id']
+  const only = filters[usageFilters[by]]
   const limit = Number(filters['limit'] ?? DEFAULT_LIMIT)
   const busiest = await call.store.usage.totals(periods, limit, only)
   const shown = resolutions[usageWindows[window]]
@@ -61,13 +67,13 @@ export async function usage(call: Call, filters: Filters): Promise<ResourceBody>
   return { by, window, resolution: usageWindows[window], from: start, until: end, total, series }
 }
 
-/** Named or implied; a filter of the other dimension is an error rather than ignored. */
-function dimensionOf({ by, endpoint, credential_id: credential }: Filters): UsageDimension {
-  const implied = credential === undefined ? 'endpoint' : 'credential'
-  const wanted = (by ?? implied) as UsageDimension
-  const stray = wanted === 'endpoint' ? credential : endpoint
-  if (stray === undefined) return wanted
-  return fail('usage_filter', { field: wanted === 'endpoint' ? 'credential_id' : 'endpoint', by: wanted })
+/** Named or implied; a filter of another dimension is an error rather than ignored. */
+function dimensionOf(filters: Filters): UsageDimension {
+  const isFiltered = (dimension: UsageDimension): boolean => filters[usageFilters[dimension]] !== undefined
+  const implied = usageDimensions.findLast(isFiltered) ?? 'endpoint'
+  const wanted = (filters['by'] ?? implied) as UsageDimension
+  const stray = usageDimensions.find(dimension => dimension !== wanted && isFiltered(dimension))
+  return stray === undefined ? wanted : fail('usage_filter', { field: usageFilters[stray], by: wanted })
 }
 
 const readPoints = (total: SeriesTotal, periods: UsagePeriods, call: Call): Promise<UsagePoint[]> =>

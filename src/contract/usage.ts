@@ -8,8 +8,15 @@ export const OTHER_SERIES = '-'
 export const usageWindows = { '1h': 'minute', '24h': 'minute', '30d': 'hour', '1y': 'day' } as const
 export type UsageWindow = keyof typeof usageWindows
 
-export const usageDimensions = ['endpoint', 'credential'] as const
+export const usageDimensions = ['endpoint', 'credential', 'api_key'] as const
 export type UsageDimension = (typeof usageDimensions)[number]
+
+/** The filter for one series of a dimension. */
+export const usageFilters = {
+  endpoint: 'endpoint',
+  credential: 'credential_id',
+  api_key: 'api_key_id',
+} as const satisfies Record<UsageDimension, string>
 
 /** A day of minutes, and the beginning of another hour. */
 const MAX_POINTS = 1501
@@ -53,7 +60,7 @@ const series = object({
 export const usage = {
   path: '/usage',
   summary:
-    'Requests, errors, bytes and response times by endpoint or credential, most requests first. Members see their own.',
+    'Requests, errors, bytes and response times by endpoint or credential, or requests to this API by key; most requests first. Members see their own.',
   filters: {
     by: { doc: 'What is counted together; default endpoint.', values: oneOfTexts(usageDimensions) },
     window: {
@@ -64,6 +71,7 @@ export const usage = {
       doc: 'Only this endpoint: the URL of a tunnel, or the id of an edge, reserved domain or reserved address.',
     },
     credential_id: { doc: 'Only this credential; with by=credential.' },
+    api_key_id: { doc: 'Only this API key; with by=api_key.' },
     points: { doc: 'false: only totals; default true.', values: oneOfTexts(['true', 'false']) },
     limit: {
       doc: 'The largest number of series; default 20.',

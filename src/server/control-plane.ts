@@ -82,6 +82,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     ...deps,
     log,
     rateLimit: () => settings.rate_limit,
+    usedKey: (key, owner) => options.usage.usedKey(key, owner),
     reload: options.reload,
     // Read only on demand: a running server does not need it.
     licences: async () => (await import('#server/licences.ts')).licences(),

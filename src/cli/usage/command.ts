@@ -3,7 +3,7 @@ import { addConnectionOptions } from '#cli/connection-options.ts'
 import type { UsageCommandOptions } from '#cli/usage/actions.ts'
 import { usageDimensions, usageWindows } from '#contract/usage.ts'
 
-/** `adit usage`: the busiest endpoints or credentials. */
+/** `adit usage`: the busiest endpoints, credentials or API keys. */
 export function usageCommand(): Command {
   const command = addConnectionOptions(
     new Command('usage').description('Show the busiest endpoints: requests, errors, response times, bytes.'),

@@ -1,6 +1,7 @@
 import { inBackground } from '#base/background.ts'
 import { newId } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
+import { KeyUses } from '#server/usage/key-uses.ts'
 import { PendingUsage } from '#server/usage/pending-usage.ts'
 import type { UsageAddition, UsageStore } from '#store/usage.ts'
 import type { EndpointMetrics } from '#telemetry/usage/endpoint-metrics.ts'
@@ -18,11 +19,14 @@ export interface UsageRecorderOptions {
 const FLUSH_MS = 9000
 /** Readers cause a flush at most this often. */
 const READ_FLUSH_MS = 1000
+/** Uses of API keys are stored this often: an idle server that is watched by an API client should write little. */
+const KEYS_MS = 60_000
 
 /** Collects the usage that gateways report, and adds it to the store in the background. */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions
   readonly #pending = new PendingUsage()
+  readonly #keys = new KeyUses()
   readonly #writer = newId('uw')
   readonly #timer: NodeJS.Timeout
   #number = 0
@@ -30,10 +34,14 @@ export class UsageRecorder implements AsyncDisposable {
   #unsettled: UsageAddition | undefined
   #flushing: Promise<void> | undefined
   #flushedAt = -Infinity
+  #keysTakenAt = performance.now()
 
   constructor(options: UsageRecorderOptions) {
     this.#options = options
-    this.#timer = setInterval(() => void this.#flushInBackground(), FLUSH_MS)
+    this.#timer = setInterval(() => {
+      if (performance.now() - this.#keysTakenAt >= KEYS_MS) this.#takeKeyUses()
+      void this.#flushInBackground()
+    }, FLUSH_MS)
     this.#timer.unref()
   }
 
@@ -42,15 +50,28 @@ export class UsageRecorder implements AsyncDisposable {
     this.#pending.add(usage, Math.floor(this.#options.now() / 1000))
   }
 
+  /** Counts an API request with a key. */
+  usedKey(key: string, owner: string): void {
+    this.#keys.count(key, owner)
+  }
+
   /** Stores what was reported, so that readers see it; a failure is logged, and what was stored before can be read. */
   async refresh(): Promise<void> {
-    if (performance.now() - this.#flushedAt >= READ_FLUSH_MS) await this.#flushInBackground()
+    if (performance.now() - this.#flushedAt < READ_FLUSH_MS) return
+    this.#takeKeyUses()
+    await this.#flushInBackground()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     await this.#flushing
+    this.#takeKeyUses()
     await this.#flushInBackground()
+  }
+
+  #takeKeyUses(): void {
+    this.#keysTakenAt = performance.now()
+    this.#pending.add(this.#keys.take(), Math.floor(this.#options.now() / 1000))
   }
 
   /** One flush at a time. Never rejects. */

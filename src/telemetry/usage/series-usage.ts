@@ -1,7 +1,9 @@
+import type { UsageDimension } from '#contract/usage.ts'
 import type { UsageSeries } from '#http/request-context.ts'
 
 /** The counts of one series over some time. Plain data, so that it can be sent between processes. */
-export interface SeriesUsage extends UsageSeries {
+export interface SeriesUsage extends Omit<UsageSeries, 'by'> {
+  readonly by: UsageDimension
   readonly requests: number
   readonly errors: number
   readonly bytesIn: number

@@ -37,6 +37,7 @@ suite('the time of a dashboard session', () => {
       now: () => now,
       log: createLog('silent'),
       rateLimit: () => 0,
+      usedKey: () => undefined,
       settings: () => ({ settings: [] }),
       licences: () => assert.fail(),
       reload: async () => ({ changed: [], restart: [] }),

@@ -187,9 +187,25 @@ suite('usage of endpoints and credentials', () => {
     )
   })
 
+  test('has the requests to the API by key, also reads, and members see those with their own', async () => {
+    const { api } = world.server
+    const { body: key } = await api.post('/api_keys', { description: 'reader' }, { token: alice.token })
+    const begun = Date.now()
+    for (let at = 0; at < 3; at++)
+      assert.equal((await api.get('/ip_policies', { token: String(key.token) })).status, 200)
+    assert.equal((await api.get('/ip_policies', { token: `${key.token}x` })).status, 401)
+    const { id, owner_id: owner, points } = await counted('reader', 3, `api_key_id=${key.id}`)
+    assert.deepEqual([id, owner], [key.id, alice.user.id])
+    assert.ok(Date.parse(points?.start.at(-1) ?? '') > begun - 60_000)
+    const stranger = await newMember(api)
+    assert.deepEqual((await usage(`api_key_id=${key.id}`, stranger.token)).series, [])
+    const { series } = await usage('by=api_key', stranger.token)
+    for (const each of series) assert.equal(each.owner_id, stranger.user.id)
+  })
+
   const refusals: Readonly<Record<string, { readonly code: number; readonly says: RegExp }>> = {
     'window=2h': { code: 90311, says: /"window": "2h" is not allowed\. Allowed: 1h, 24h, 30d, 1y\./ },
-    'by=owner': { code: 90311, says: /Allowed: endpoint, credential\./ },
+    'by=owner': { code: 90311, says: /Allowed: endpoint, credential, api_key\./ },
     'limit=101': { code: 90311, says: /Allowed: 1 to 100\./ },
     'points=no': { code: 90311, says: /Allowed: true, false\./ },
     'by=endpoint&credential_id=cr_1': {
@@ -197,6 +213,7 @@ suite('usage of endpoints and credentials', () => {
       says: /"credential_id" cannot be used with by=endpoint/,
     },
     'credential_id=cr_1&endpoint=x': { code: 90400, says: /"endpoint" cannot be used with by=credential/ },
+    'by=api_key&endpoint=x': { code: 90400, says: /"endpoint" cannot be used with by=api_key/ },
     'since=now': { code: 231, says: /since/ },
   }
   for (const [query, refused] of Object.entries(refusals))

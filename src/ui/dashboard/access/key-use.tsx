@@ -6,36 +6,72 @@ import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
 import { Shown, Time } from '#ui/dashboard/shell/parts.tsx'
 
-/** The last change that was made with an API key. For admins, who may read the audit log. */
-export const KeyUse = ({ id }: { id: string }): JSX.Element | null =>
-  isAdmin.value ? <LastChangeWith id={id} /> : null
+const LIVE_MS = 30_000
 
-function LastChangeWith({ id }: { id: string }): JSX.Element {
-  const filter = `obj.principal.credential.id == ${JSON.stringify(id)}`
-  const loaded = useLoaded(`use of ${id}`, () => api.audit_events.list({ filter, limit: 1 }), {
-    on: () => true,
-  })
+const changesWith = (id: string): string => `obj.principal.credential.id == ${JSON.stringify(id)}`
+
+async function loadUse(id: string) {
+  const [day, month] = await Promise.all([
+    api.usage({ api_key_id: id, window: '24h' }),
+    api.usage({ api_key_id: id, window: '30d' }),
+  ])
+  const lastIn = ({ series: [found] }: typeof day): string | undefined => found?.points?.start.at(-1)
+  return {
+    lastMinute: lastIn(day),
+    lastHour: lastIn(month),
+    requests: month.series[0]?.requests ?? 0,
+  }
+}
+
+/** When an API key was last used, and the last change that was made with it. */
+export function KeyUse({ id }: { id: string }): JSX.Element {
+  const loaded = useLoaded(`use of ${id}`, () => loadUse(id), { everyMs: LIVE_MS })
   return (
     <section class="card" aria-label="Use">
       <div class="page-head">
         <h2>Use</h2>
-        <a href={href(['audit_events'], { q: filter })}>Changes with this key</a>
+        {isAdmin.value && <a href={href(['audit_events'], { q: changesWith(id) })}>Changes with this key</a>}
       </div>
       <Shown of={loaded}>
-        {({ items: [last] }) => (
+        {({ lastMinute, lastHour, requests }) => (
           <p>
-            {last === undefined ? (
-              'No recent change was made with it. Reads are not recorded.'
+            {lastHour === undefined ? (
+              'Not used in the last 30 days.'
             ) : (
               <>
-                Last change <Time at={last.occurred_at} /> from {last.principal?.ip ?? 'the server'}:{' '}
-                <a href={href(['audit_events', last.id])}>{changeTitle(last.type)}</a>. Reads are not
-                recorded.
+                Last used {lastMinute === undefined && 'in the hour of '}
+                <Time at={lastMinute ?? lastHour} />, {requests.toLocaleString()} requests in 30 days.
               </>
             )}
           </p>
         )}
       </Shown>
+      {isAdmin.value && <LastChangeWith id={id} />}
     </section>
+  )
+}
+
+/** For admins, who may read the audit log. */
+function LastChangeWith({ id }: { id: string }): JSX.Element {
+  const loaded = useLoaded(
+    `change with ${id}`,
+    () => api.audit_events.list({ filter: changesWith(id), limit: 1 }),
+    { on: () => true },
+  )
+  return (
+    <Shown of={loaded}>
+      {({ items: [last] }) => (
+        <p>
+          {last === undefined ? (
+            'No recent change was made with it.'
+          ) : (
+            <>
+              Last change <Time at={last.occurred_at} /> from {last.principal?.ip ?? 'the server'}:{' '}
+              <a href={href(['audit_events', last.id])}>{changeTitle(last.type)}</a>.
+            </>
+          )}
+        </p>
+      )}
+    </Shown>
   )
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { titleOf } from '#contract/names.ts'
 import { usageDimensions, usageWindows } from '#contract/usage.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
@@ -14,7 +15,7 @@ import { byteSize } from '#ui/format.ts'
 
 const LIVE_MS = 30_000
 
-/** Requests, errors, bytes and times by endpoint or credential. */
+/** Requests, errors, bytes and times by endpoint or credential, and requests to the API by key. */
 export function UsagePage(): JSX.Element {
   const { query } = place.value
   const by = query.get('by') ?? 'endpoint'
@@ -81,18 +82,7 @@ function UsageView({ usage }: { usage: UsageReport }): JSX.Element {
 const UsageTable = ({ series, by }: { series: readonly ReportSeries[]; by: string }): JSX.Element => (
   <div class="table-box" tabIndex={0} role="region" aria-label="Series">
     <table>
-      <TableHead
-        columns={[
-          by === 'endpoint' ? 'Endpoint' : 'Credential',
-          'Requests',
-          'Errors',
-          'Received',
-          'Sent',
-          'p50',
-          'p95',
-          'p99',
-        ]}
-      />
+      <TableHead columns={[titleOf(by), 'Requests', 'Errors', 'Received', 'Sent', 'p50', 'p95', 'p99']} />
       <tbody>
         {series.map((each, at) => (
           <UsageRow key={at} series={each} />
