@@ -7,7 +7,10 @@ export const connectionId = (id: string, connection: number): string =>
 
 export const connectionNumber = (id: string): number => Number(id.split('/')[1] ?? 0)
 
-export const baseId = (id: string): string => id.split('/', 1)[0] ?? id
+export function baseId(id: string): string {
+  const slash = id.indexOf('/')
+  return slash === -1 ? id : id.slice(0, slash)
+}
 
 /** An agent has no more connections than these. */
 export const MAX_AGENT_CONNECTIONS = 4

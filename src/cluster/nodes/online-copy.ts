@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { OnlineSnapshot } from '#base/node-store.ts'
 import { DirectoryCopy, type DirectoryChange } from '#cluster/directory-copy.ts'
-import { IdGroups } from '#cluster/nodes/id-groups.ts'
+import { IdGroups } from '#base/id-groups.ts'
 import type { From, OnlineChange } from '#cluster/nodes/online-change.ts'
 import { machineOf } from '#registry/machine-of.ts'
 import { otherConnections } from '#registry/agent-connections.ts'
@@ -19,7 +19,8 @@ export class OnlineCopy extends DirectoryCopy {
   readonly #sessionsOfNode = new IdGroups()
   #incarnation: string | undefined
   #sequence = 0
-  #lastGeneration = ''
+  /** One text for all records of a generation. */
+  #lastGeneration = { incarnation: undefined as string | undefined, epoch: 0, round: 0, text: '' }
 
   get incarnation(): string | undefined {
     return this.#incarnation
@@ -166,10 +167,13 @@ export class OnlineCopy extends DirectoryCopy {
   }
 
   #generation({ epoch, round }: Pick<From, 'epoch' | 'round'>): string {
-    const generation = `${this.#incarnation}:${epoch}:${round}`
-    // One text for all records of a generation.
-    if (generation !== this.#lastGeneration) this.#lastGeneration = generation
-    return this.#lastGeneration
+    const incarnation = this.#incarnation
+    const last = this.#lastGeneration
+    const isSame = last.incarnation === incarnation && last.epoch === epoch && last.round === round
+    if (isSame && last.text !== '') return last.text
+    const text = `${incarnation}:${epoch}:${round}`
+    this.#lastGeneration = { incarnation, epoch, round, text }
+    return text
   }
 }
 

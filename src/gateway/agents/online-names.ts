@@ -1,11 +1,14 @@
+import { IdGroups } from '#base/id-groups.ts'
 import type { Directory, TunnelRecord } from '#registry/directory.ts'
 
 /** The owner of the online tunnels at each name, in any scheme. */
 export class OnlineNames {
-  readonly #tunnels = new Map<string, Map<string, TunnelRecord>>()
+  readonly #directory: Directory
+  readonly #tunnels = new IdGroups()
   readonly #stop: () => void
 
   constructor(directory: Directory) {
+    this.#directory = directory
     for (const tunnel of directory.tunnels.values()) this.#add(tunnel)
     this.#stop = directory.watch({
       added: tunnel => this.#add(tunnel),
@@ -19,21 +22,21 @@ export class OnlineNames {
 
   /** The directory gives a name to one owner only. */
   owner(name: string): string | undefined {
-    return this.#tunnels.get(name)?.values().next().value?.ownerId
+    for (const id of this.#tunnels.of(name)) {
+      const tunnel = this.#directory.tunnels.get(id)
+      if (tunnel !== undefined) return tunnel.ownerId
+    }
+    return undefined
   }
 
   #add(tunnel: TunnelRecord): void {
     const name = nameOf(tunnel)
-    if (name === undefined) return
-    const held = this.#tunnels.get(name) ?? new Map<string, TunnelRecord>()
-    this.#tunnels.set(name, held.set(tunnel.id, tunnel))
+    if (name !== undefined) this.#tunnels.add(name, tunnel.id)
   }
 
   #remove(tunnel: TunnelRecord): void {
-    const name = nameOf(tunnel) ?? ''
-    const held = this.#tunnels.get(name)
-    held?.delete(tunnel.id)
-    if (held?.size === 0) this.#tunnels.delete(name)
+    const name = nameOf(tunnel)
+    if (name !== undefined) this.#tunnels.delete(name, tunnel.id)
   }
 }
 

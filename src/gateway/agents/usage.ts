@@ -1,4 +1,5 @@
 import { fail } from '#base/errors.ts'
+import { IdGroups } from '#base/id-groups.ts'
 import type { GatewaySettings } from '#base/settings.ts'
 import type { Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import { baseId } from '#registry/agent-connections.ts'
@@ -66,10 +67,11 @@ export const ofTunnel = (tunnel: Described, isTcp: boolean): Amount => ({
 })
 
 interface Item {
-  readonly keys: readonly string[]
+  readonly holder: UsageHolder
   readonly amount: Amount
-  readonly connections: Set<string>
 }
+
+type Used = Map<string, Record<keyof Amount, number>>
 
 export interface UsageOptions {
   readonly directory: Directory
@@ -83,7 +85,10 @@ export interface UsageOptions {
 export class Usage {
   readonly #options: UsageOptions
   readonly #items = new Map<string, Item>()
-  readonly #used = new Map<string, Record<keyof Amount, number>>()
+  /** The connections of each item. */
+  readonly #connections = new IdGroups()
+  readonly #byCredential: Used = new Map()
+  readonly #byOwner: Used = new Map()
   readonly #stop: () => void
 
   constructor(options: UsageOptions) {
@@ -106,9 +111,8 @@ export class Usage {
   /** Reserves a share for an item about to be added; rejects if none is left. Returns how to release it. */
   take(holder: UsageHolder, amount: Amount): () => void {
     this.#require(holder, amount)
-    const keys = keysOf(holder)
-    for (const key of keys) this.#change(key, amount, 1)
-    return () => keys.forEach(key => this.#change(key, amount, -1))
+    this.#change(holder, amount, 1)
+    return () => this.#change(holder, amount, -1)
   }
 
   #require({ credentialId, ownerId }: UsageHolder, amount: Amount): void {
@@ -118,10 +122,10 @@ export class Usage {
       {
         who: 'A credential',
         setting: 'ADIT_CREDENTIAL',
-        used: this.#used.get(`credential ${credentialId}`),
+        used: this.#byCredential.get(credentialId),
         share: limits.credential,
       },
-      { who: 'A user', setting: 'ADIT_OWNER', used: this.#used.get(`owner ${ownerId}`), share: limits.owner },
+      { who: 'A user', setting: 'ADIT_OWNER', used: this.#byOwner.get(ownerId), share: limits.owner },
     ]
     for (const { who, setting, used = nothing, share } of both) {
       const refuse = (limit: number, what: string, name: string): never =>
@@ -148,39 +152,37 @@ export class Usage {
 
   /** Further connections of an agent are the same item. */
   #add(id: string, holder: UsageHolder, amount: Amount): void {
-    const known = this.#items.get(baseId(id))
-    if (known !== undefined) {
-      known.connections.add(id)
-      return
-    }
-    const keys = keysOf(holder)
-    this.#items.set(baseId(id), { keys, amount, connections: new Set([id]) })
-    for (const key of keys) this.#change(key, amount, 1)
+    const base = baseId(id)
+    this.#connections.add(base, id)
+    if (this.#items.has(base)) return
+    this.#items.set(base, { holder, amount })
+    this.#change(holder, amount, 1)
   }
 
   #remove(id: string): void {
-    const item = this.#items.get(baseId(id))
-    item?.connections.delete(id)
-    if (item === undefined || item.connections.size > 0) return
-    this.#items.delete(baseId(id))
-    for (const key of item.keys) this.#change(key, item.amount, -1)
+    const base = baseId(id)
+    this.#connections.delete(base, id)
+    const item = this.#items.get(base)
+    if (item === undefined || this.#connections.has(base)) return
+    this.#items.delete(base)
+    this.#change(item.holder, item.amount, -1)
   }
 
-  #change(key: string, amount: Amount, sign: 1 | -1): void {
-    const used = this.#used.get(key) ?? { ...nothing }
-    used.sessions += sign * amount.sessions
-    used.tunnels += sign * amount.tunnels
-    used.tcpPorts += sign * amount.tcpPorts
-    used.bytes += sign * amount.bytes
-    if (used.sessions + used.tunnels + used.bytes === 0) this.#used.delete(key)
-    else this.#used.set(key, used)
+  #change({ credentialId, ownerId }: UsageHolder, amount: Amount, sign: 1 | -1): void {
+    change(this.#byCredential, credentialId, amount, sign)
+    change(this.#byOwner, ownerId, amount, sign)
   }
 }
 
-const keysOf = ({ credentialId, ownerId }: UsageHolder): string[] => [
-  `credential ${credentialId}`,
-  `owner ${ownerId}`,
-]
+function change(all: Used, id: string, amount: Amount, sign: 1 | -1): void {
+  const used = all.get(id) ?? { ...nothing }
+  used.sessions += sign * amount.sessions
+  used.tunnels += sign * amount.tunnels
+  used.tcpPorts += sign * amount.tcpPorts
+  used.bytes += sign * amount.bytes
+  if (used.sessions + used.tunnels + used.bytes === 0) all.delete(id)
+  else all.set(id, used)
+}
 
 const over = (used: Amount, amount: Amount, what: keyof Amount, limit: number): boolean =>
   amount[what] > 0 && used[what] + amount[what] > limit

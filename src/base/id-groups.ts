@@ -7,6 +7,10 @@ export class IdGroups {
     return [...this.#groups.keys()]
   }
 
+  has(key: string): boolean {
+    return this.#groups.has(key)
+  }
+
   of(key: string): string[] {
     const ids = this.#groups.get(key) ?? []
     return typeof ids === 'string' ? [ids] : [...ids]
