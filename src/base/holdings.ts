@@ -1,7 +1,8 @@
 /** Counts what each key holds, and knows the largest holder at any time. */
 export class Holdings<Key> {
   readonly #counts = new Map<Key, number>()
-  readonly #byCount = new Map<number, Set<Key>>()
+  /** By count: the keys that hold so many; undefined: none. A map would be rebuilt again and again as counts change. */
+  readonly #byCount: (Set<Key> | undefined)[] = []
   #most = 0
 
   /** Keys with a count above zero. */
@@ -20,7 +21,7 @@ export class Holdings<Key> {
 
   /** The largest holder; undefined when nothing is held. Among equals the one that has been for longest. */
   largest(): Key | undefined {
-    const [key] = this.#byCount.get(this.#most) ?? []
+    const [key] = this.#byCount[this.#most] ?? []
     return key
   }
 
@@ -38,17 +39,19 @@ export class Holdings<Key> {
     else this.#counts.set(key, count - 1)
     this.#move(key, count, count - 1)
     // The largest holder has one less now, so at most one step is needed.
-    if (!this.#byCount.has(this.#most)) this.#most--
+    if (this.#byCount[this.#most] !== undefined) return
+    this.#byCount.pop()
+    this.#most--
   }
 
   #move(key: Key, from: number, to: number): void {
-    const before = this.#byCount.get(from)
-    const after = this.#byCount.get(to)
+    const before = this.#byCount[from]
+    const after = this.#byCount[to]
     const alone = before?.size === 1 ? before : undefined
-    if (alone) this.#byCount.delete(from)
+    if (alone) this.#byCount[from] = undefined
     else before?.delete(key)
     if (after) after.add(key)
     // A set of one moves along: the largest holder mostly is alone.
-    else if (to > 0) this.#byCount.set(to, alone ?? new Set([key]))
+    else if (to > 0) this.#byCount[to] = alone ?? new Set([key])
   }
 }

@@ -44,6 +44,8 @@ export interface Compressed {
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 9
 const RANDOM_LENGTH = 18
+// Constant, and slow to read.
+const { timeOrigin } = performance
 // Random characters are expensive one by one.
 const pool = Buffer.alloc(RANDOM_LENGTH * 256)
 let characters = ''
@@ -53,7 +55,7 @@ let timeText = ''
 
 /** A regular time-ordered id, but created in a tenth of the usual time. */
 function newRequestId(now: number): string {
-  const ms = Math.floor(performance.timeOrigin + now)
+  const ms = Math.floor(timeOrigin + now)
   if (ms !== lastMs) {
     lastMs = ms
     timeText = `rq_${base62(ms)}`
