@@ -17,7 +17,26 @@ export interface ResumedTunnel {
 // The stored and the parsed form of a token.
 const MAX_TOKEN = 4096
 const MAX_CONTENT = 65_536
+/** Compression costs more than all the rest of a token, so a small one goes without. */
+const COMPRESSED_FROM = 1024
 const PURPOSE = 'tunnel'
+
+const defaults = bindOptions({}, '')
+
+/** Those that reading would not add by itself: most tunnels have few. */
+const withoutDefaults = (options: BindOptions): Partial<BindOptions> =>
+  Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => value !== defaults[name as keyof BindOptions]),
+  )
+
+/** JSON, or the base64 form of compressed JSON, which never begins with a brace. */
+const pack = (json: string): string =>
+  json.length < COMPRESSED_FROM ? json : deflateRawSync(json).toString('base64')
+
+const unpack = (text: string): string =>
+  text.startsWith('{')
+    ? text
+    : inflateRawSync(Buffer.from(text, 'base64'), { maxOutputLength: MAX_CONTENT }).toString()
 
 /**
  * Creates and verifies the tokens that agents return after a lost connection. All processes of an installation have the
@@ -58,9 +77,7 @@ export class ResumptionTokens {
   tunnel(token: string): ResumedTunnel | undefined {
     if (token === '') return undefined
     try {
-      const packed = Buffer.from(this.#sealer.unseal(token, PURPOSE), 'base64')
-      const json = inflateRawSync(packed, { maxOutputLength: MAX_CONTENT }).toString()
-      const proof = JSON.parse(json) as ResumedTunnel
+      const proof = JSON.parse(unpack(this.#sealer.unseal(token, PURPOSE))) as ResumedTunnel
       return { ...proof, options: proof.options && bindOptions(proof.options, '') }
     } catch {
       // From another installation, or forged.
@@ -69,7 +86,8 @@ export class ResumptionTokens {
   }
 
   #seal(proof: ResumedTunnel): string {
-    return this.#sealer.seal(deflateRawSync(JSON.stringify(proof)).toString('base64'), PURPOSE)
+    const options = proof.options && withoutDefaults(proof.options)
+    return this.#sealer.seal(pack(JSON.stringify({ ...proof, options })), PURPOSE)
   }
 
   #sign(...parts: string[]): string {
