@@ -72,10 +72,10 @@ suite('the dashboard', () => {
   test('shows a token once, and the same call for a shell', async () => {
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard
-    await dashboard.visit('/credentials/new', 'New Credential')
+    await dashboard.visit('/credentials/new', 'New credential')
     await page.getByLabel('Description').fill("Alice's laptop")
-    await page.getByRole('button', { name: 'Add to Acl' }).click()
-    await page.getByLabel('Acl 1', { exact: true }).fill('bind:*.example.com')
+    await page.getByRole('button', { name: 'Add to ACL' }).click()
+    await page.getByLabel('ACL 1', { exact: true }).fill('bind:*.example.com')
     await page.getByRole('button', { name: 'Copy as API call' }).click()
     const dialog = page.getByRole('dialog', { name: 'API call' })
     await dialog.getByLabel('curl').getByText(`curl -X POST ${server.api.url}/credentials`).waitFor()
