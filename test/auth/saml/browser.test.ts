@@ -4,7 +4,7 @@ import { chromium } from 'playwright-core'
 import { World } from '../../e2e/edges/world.ts'
 import { CHROMIUM } from '../../support/chromium.ts'
 import { Provider } from './provider.ts'
-import { newKeys } from './support.ts'
+import { sharedKeys } from './support.ts'
 
 const HOST = 'app.example.test'
 
@@ -19,7 +19,7 @@ suite('SAML in a real browser', () => {
   for (const [way, metadataOf] of Object.entries(providers)) {
     // The provider's form comes from another site: whether cookies of the endpoint are there after it is up to browsers.
     test(`a browser that is sent to the provider ${way} signs in, and stays signed in`, async () => {
-      await using keys = await newKeys()
+      const keys = await sharedKeys()
       await using world = await World.start()
       await using provider = await Provider.start(keys.idp)
       const echo = await world.static((request, response) => response.end(JSON.stringify(request.headers)))

@@ -31,7 +31,7 @@ export const ASKED = '_request1'
 export const facts = gatewayInfo({ domain: 'example.test' })
 
 /** Keys of a provider, of the same one before it changed them, and of another provider. */
-export async function newKeys() {
+async function newKeys() {
   const folder = new Folder()
   const [idp, older, stranger, curve, own] = await Promise.all([
     issue(folder, { name: 'idp', key: 'RSA 2048' }),
@@ -40,25 +40,22 @@ export async function newKeys() {
     issue(folder, { name: 'curve', key: 'P-256' }),
     issue(folder, { name: 'own', key: 'RSA 2048' }),
   ])
-  return {
-    folder,
-    idp,
-    older,
-    stranger,
-    curve,
-    own,
-    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
-  }
+  return { folder, idp, older, stranger, curve, own }
 }
 
 export type Keys = Awaited<ReturnType<typeof newKeys>>
 
-/** Keys for all tests of a file, gone after the last of them. */
+let shared: Promise<Keys> | undefined
+
+/**
+ * Keys for all test files of this process: RSA keys take as long to make as many tests. A promise of its own for each,
+ * because Node gives tests declared after an await to the suite that made what was awaited.
+ */
 export async function sharedKeys(): Promise<Keys> {
-  const keys = await newKeys()
-  after(() => keys[Symbol.asyncDispose]())
-  return keys
+  shared ??= newKeys()
+  return shared
 }
+after(async () => (await shared)?.folder[Symbol.dispose]())
 
 export const settingsOf = (
   keys: { idp: Identity; own: Identity },
