@@ -14,7 +14,7 @@ export interface Group {
  * Loading the sources takes longer than most tests, and they run faster once compiled. More files in a process would
  * leave one core idle at the end.
  */
-const MAX_FILES = { fast: 8, starting: 7 }
+const MAX_FILES = { fast: 8, starting: 10 }
 
 /** What concerns the whole process: a test file with one of these has a process of its own. */
 const processWide: readonly (readonly [reason: string, pattern: RegExp])[] = [
