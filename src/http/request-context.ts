@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import type { ErrorName } from '#base/errors.ts'
+import { wallTime } from '#base/wall-time.ts'
 import type { CapturedBy } from '#registry/always-captured.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 import type { Body } from '#http/body.ts'
@@ -44,8 +45,6 @@ export interface Compressed {
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 9
 const RANDOM_LENGTH = 18
-// Constant, and slow to read.
-const { timeOrigin } = performance
 // Random characters are expensive one by one.
 const pool = Buffer.alloc(RANDOM_LENGTH * 256)
 let characters = ''
@@ -55,7 +54,7 @@ let timeText = ''
 
 /** A regular time-ordered id, but created in a tenth of the usual time. */
 function newRequestId(now: number): string {
-  const ms = Math.floor(timeOrigin + now)
+  const ms = Math.floor(wallTime(now))
   if (ms !== lastMs) {
     lastMs = ms
     timeText = `rq_${base62(ms)}`

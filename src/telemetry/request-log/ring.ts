@@ -1,4 +1,5 @@
 import type { ErrorName } from '#base/errors.ts'
+import { wallTime } from '#base/wall-time.ts'
 import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import { bytesReceived, bytesSent } from '#telemetry/transferred.ts'
@@ -267,7 +268,7 @@ export class RequestRing {
     const double = (where: number): number => this.#doubles[at / 8 + where] ?? Number.NaN
     return {
       id: bytes.toString('latin1', at, at + ID_BYTES),
-      at: performance.timeOrigin + double(begunAt),
+      at: wallTime(double(begunAt)),
       ip,
       scheme: bytes[at + schemeAt] === 1 ? 'https' : 'http',
       httpVersion: httpVersions[bytes[at + httpVersionAt] ?? 255],

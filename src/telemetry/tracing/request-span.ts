@@ -1,6 +1,7 @@
 import { catalog, type CatalogEntry } from '#base/catalog.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { attribute, nanoseconds, type Attribute } from '#base/otlp.ts'
+import { wallTime } from '#base/wall-time.ts'
 import { staticBackend } from '#contract/kinds/backends.ts'
 import type { Exchange } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
@@ -136,7 +137,7 @@ export class RequestSpan implements FollowedRequest {
   }
 }
 
-const wall = (moment: number): string => nanoseconds(performance.timeOrigin + moment)
+const wall = (moment: number): string => nanoseconds(wallTime(moment))
 
 /** Whether an upstream was involved: some backends respond themselves, and some have no target. */
 const hasAsked = ({ upstreamStartedAt: asked, tunnel, backendId }: Readonly<UpstreamSection>): boolean =>

@@ -3,7 +3,7 @@ import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { Framing } from '#http/body.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { ConnectionSection, RequestContext, RoutingSection } from '#http/request-context.ts'
-import { wallTime } from '#telemetry/traffic/time.ts'
+import { wallTime } from '#base/wall-time.ts'
 import { type Getters, type WriteFields, writerOf } from '#telemetry/traffic/writer.ts'
 
 /** A finished request. */

@@ -1,6 +1,6 @@
 import { type TcpField, trafficFields } from '#contract/events/traffic-fields.ts'
 import type { ClientConnection } from '#http/exchange.ts'
-import { wallTime } from '#telemetry/traffic/time.ts'
+import { wallTime } from '#base/wall-time.ts'
 import { type Getters, type WriteFields, writerOf } from '#telemetry/traffic/writer.ts'
 
 /** A finished connection without HTTP. Times are by `performance.now`. */

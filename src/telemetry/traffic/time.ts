@@ -1,6 +1,4 @@
 const REMEMBERED = 256
-// Constant, and slow to read.
-const { timeOrigin } = performance
 
 const moments: number[] = Array.from({ length: REMEMBERED }, () => -1)
 const texts: string[] = Array.from({ length: REMEMBERED }, () => '')
@@ -15,6 +13,3 @@ export function rfc3339(ms: number): string {
   }
   return texts[slot] ?? ''
 }
-
-/** A `performance.now` time as milliseconds since 1970. */
-export const wallTime = (moment: number): number => timeOrigin + moment
