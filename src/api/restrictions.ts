@@ -2,6 +2,7 @@ import type { Call } from '#api/call.ts'
 import { childRows } from '#api/records.ts'
 import { addressFilter, type Rule } from '#base/address-filter.ts'
 import { fail } from '#base/errors.ts'
+import { objectInText } from '#base/plain-object.ts'
 import { restrictionTypes } from '#contract/kinds/ip-restriction.ts'
 import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
 import { hasPrefixOf } from '#contract/kind.ts'
@@ -21,21 +22,13 @@ type Reader = { readonly store: Store }
 export async function restrictionOn(type: string, reader: Reader): Promise<StoredRestriction | undefined> {
   const row = await reader.store.holder({ namespace: RESTRICTION_TYPES, value: type })
   if (!row) return undefined
-  const { enforced, ip_policies: policies } = fieldsOf(row.body)
+  // A damaged row must not keep admins from the API, where they can replace it.
+  const { enforced, ip_policies: policies } = objectInText(row.body)
   const readable = Array.isArray(policies) ? policies.filter(isText) : []
   return { id: row.id, enforced: enforced === true, policies: readable }
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'
-
-/** None of a damaged row: it must not keep admins from the API, where they can replace it. */
-function fieldsOf(body: string): Record<string, unknown> {
-  try {
-    return Object(JSON.parse(body)) as Record<string, unknown>
-  } catch {
-    return {}
-  }
-}
 
 export interface IdentifiedRule extends Rule {
   readonly id: string
@@ -44,7 +37,7 @@ export interface IdentifiedRule extends Rule {
 
 export async function rulesOf(policy: string, reader: Reader): Promise<IdentifiedRule[]> {
   const rows = await childRows('ip_policy_rule', policy, reader)
-  const rules = rows.map(row => ({ ...(fieldsOf(row.body) as Omit<IdentifiedRule, 'id'>), id: row.id }))
+  const rules = rows.map(row => ({ ...(objectInText(row.body) as Omit<IdentifiedRule, 'id'>), id: row.id }))
   return rules.filter(({ cidr }) => isText(cidr))
 }
 

@@ -2,7 +2,7 @@ import { deserialize } from '#api/records.ts'
 import { type Background, guarded, inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Sealer } from '#base/secrets.ts'
-import { isPlainObject } from '#base/plain-object.ts'
+import { isPlainObject, objectInText } from '#base/plain-object.ts'
 import { kinds as collections } from '#contract/kinds/index.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Follower, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
@@ -201,28 +201,18 @@ class Reader {
     const { kind, id, parent, version } = row
     try {
       const shape = published.get(kind)
-      const body = shape ? deserialize(shape, row, this.#options) : bodyOf(row)
+      const body = shape ? deserialize(shape, row, this.#options) : (JSON.parse(row.body) as unknown)
       return { kind, id, parent, version, body: requireObject(body), readable: true }
     } catch (error) {
       this.#options.failed()
       this.#options.log.error({ error, id }, 'a resource cannot be read')
-      return { kind, id, parent, version, body: sealedBody(row), readable: false }
+      // Non-secret fields identify its place, if there are any.
+      return { kind, id, parent, version, body: objectInText(row.body), readable: false }
     }
   }
 }
 
-const bodyOf = ({ body }: Row): unknown => JSON.parse(body)
-
 function requireObject(value: unknown): SourceRow['body'] {
   if (isPlainObject(value)) return value
   throw new TypeError('The text of a row is not a JSON object.')
-}
-
-/** The rest of an unreadable row: non-secret fields identify its place, if there are any. */
-function sealedBody(row: Row): SourceRow['body'] {
-  try {
-    return requireObject(bodyOf(row))
-  } catch {
-    return {}
-  }
 }
