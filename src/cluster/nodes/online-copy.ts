@@ -20,7 +20,7 @@ export class OnlineCopy extends DirectoryCopy {
   #incarnation: string | undefined
   #sequence = 0
   /** One text for all records of a generation. */
-  #lastGeneration = { incarnation: undefined as string | undefined, epoch: 0, round: 0, text: '' }
+  #lastGeneration: { incarnation: string | undefined; epoch: number; round: number; text: string } | undefined
 
   get incarnation(): string | undefined {
     return this.#incarnation
@@ -169,8 +169,7 @@ export class OnlineCopy extends DirectoryCopy {
   #generation({ epoch, round }: Pick<From, 'epoch' | 'round'>): string {
     const incarnation = this.#incarnation
     const last = this.#lastGeneration
-    const isSame = last.incarnation === incarnation && last.epoch === epoch && last.round === round
-    if (isSame && last.text !== '') return last.text
+    if (last?.incarnation === incarnation && last?.epoch === epoch && last.round === round) return last.text
     const text = `${incarnation}:${epoch}:${round}`
     this.#lastGeneration = { incarnation, epoch, round, text }
     return text
