@@ -4,8 +4,8 @@ import { inspect } from 'node:util'
 
 /**
  * The hook by which Node's test runner follows every promise and handle, to know the test that they belong to. It takes
- * a quarter of the processor time of the tests, and is needed only while they are declared: all of ours declare
- * subtests and hooks by their context once they run.
+ * up to a third of the processor time of a test process, and is needed only while tests are declared: all of ours
+ * declare subtests and hooks by their context once they run.
  */
 function hookOfRunner(): AsyncHook {
   const prototype = Object.getPrototypeOf(createHook({})) as AsyncHook

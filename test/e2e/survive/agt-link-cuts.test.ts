@@ -103,6 +103,6 @@ suite('a link that breaks again and again under load', () => {
       assert.ok(gets.length >= CUTS)
       // A cut between the head and the content of a response is rare.
       const cut = all.filter(([, { isCut }]) => isCut)
-      assert.ok(cut.length < CUTS / 2, `${cut.length} responses were cut`)
+      assert.ok(cut.length <= CUTS / 10, `${cut.length} responses were cut`)
     })
 })
