@@ -219,12 +219,6 @@ export function serviceName(value: string): string {
 export const onOff = (value: string): boolean =>
   value === 'on' ? true : value === 'off' ? false : refuse('on or off')
 
-/** The server of HTTP/2 for clients: the program's own, or that of Node. */
-export type Http2Server = 'own' | 'node'
-
-export const http2Server = (value: string): Http2Server =>
-  value === 'own' || value === 'node' ? value : refuse('own or node')
-
 export function logLevel(value: string): LogLevel {
   return logLevels.find(level => level === value) ?? refuse(`one of ${logLevels.join(', ')}`)
 }

@@ -14,7 +14,6 @@ import {
   groupRoles,
   headerNames,
   headers,
-  http2Server,
   ips,
   listenerNames,
   logLevel,
@@ -106,13 +105,6 @@ export const settings = {
     example: 'SWITCH',
     fallback: 'on',
     read: onOff,
-    gateway: true,
-  }),
-  http2_server: setting({
-    doc: 'Server of HTTP/2 for clients: `own`, or `node` for that of Node, which needs more processor time and has no WebSocket.',
-    example: 'SERVER',
-    fallback: 'own',
-    read: http2Server,
     gateway: true,
   }),
   reconnect_wait: setting({

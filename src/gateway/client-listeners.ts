@@ -13,8 +13,7 @@ import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import type { Router } from '#gateway/routing/router.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
-import { serveHttp2 } from '#http/http2-server-connection.ts'
-import { serveOwnHttp2 } from '#http/http2/server.ts'
+import { serveHttp2 } from '#http/http2/server.ts'
 import { pageTheme } from '#http/pages/theme.ts'
 import { SiteIsolation } from '#http/site-isolation.ts'
 import type { Records } from '#registry/records/records.ts'
@@ -63,7 +62,6 @@ export function makeClientListeners(
   const isolation = info.isolate_hosts ? new SiteIsolation(info.domain) : undefined
   const served = { answer, observer, isolation, theme: pageTheme(info), proxies }
   const http1 = (socket: Socket, client: HttpClientConnection) => serveHttp1(socket, { ...served, client })
-  const http2 = info.http2_server === 'own' ? serveOwnHttp2 : serveHttp2
   return {
     http: new HttpListener({ ...shared, proxied: proxied('http'), http1 }),
     https: new HttpsListener({
@@ -73,7 +71,7 @@ export function makeClientListeners(
       certificates,
       handshaken,
       http1,
-      http2: (socket, client) => http2(socket, { ...served, client }),
+      http2: (socket, client) => serveHttp2(socket, { ...served, client }),
       onChange: changed => {
         records.onAnyChange(changed)
         directory.watch({ added: changed, removed: changed })

@@ -11,7 +11,6 @@ const writers: Readonly<Record<string, readonly string[]>> = {
   // A replay is a request without a client connection.
   connection: [
     'src/http/http1-server-connection.ts',
-    'src/http/http2-request.ts',
     'src/http/http2/stream-request.ts',
     'src/gateway/request-replays.ts',
   ],

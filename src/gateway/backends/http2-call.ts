@@ -5,12 +5,13 @@ import { noBody, type Framing } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { forwardedLines } from '#http/forwarded.ts'
 import { REQUEST_ID, type ResponseHead } from '#http/head.ts'
-import { Http2Body } from '#http/http2-body.ts'
-import { addPairs, isName, isOfConnection, isValue } from '#http/http2-fields.ts'
-import { guarded } from '#http/http2-guard.ts'
+import { isName, isOfConnection, isValue } from '#http/http2/fields.ts'
 import { isAnswerName } from '#http/identity-names.ts'
+import { Http2Body } from '#gateway/backends/http2-body.ts'
+import { guarded } from '#gateway/backends/http2-guard.ts'
+import { addPairs } from '#gateway/backends/http2-pairs.ts'
 import type { Http2Link } from '#gateway/backends/http2-pool.ts'
-import { ContentSender } from '#http/http2-send.ts'
+import { RequestSender } from '#gateway/backends/http2-request-sender.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
@@ -34,7 +35,7 @@ export class Http2Call {
   readonly #options: Options
   readonly #outcome = Promise.withResolvers<Http2Outcome>()
   #stream: ClientHttp2Stream | undefined
-  #sender: ContentSender | undefined
+  #sender: RequestSender | undefined
   #timer: NodeJS.Timeout | undefined
   #settled = false
   #informed = false
@@ -45,7 +46,7 @@ export class Http2Call {
 
   start(): Promise<Http2Outcome> {
     const { exchange, link } = this.#options
-    this.#sender = new ContentSender({
+    this.#sender = new RequestSender({
       body: exchange.body,
       head: (ends, trailers) => this.#request(ends, trailers),
       failed: () => this.#giveUp(),
@@ -107,7 +108,7 @@ export class Http2Call {
     const { framing } = head
     // A stream closes only when its end was read, even when there was nothing before it.
     if (framing.kind === 'none') stream.resume()
-    const body = new Http2Body({ stream, from: 'upstream', framing, cancelled: () => this.#giveUp() })
+    const body = new Http2Body(stream, framing, () => this.#giveUp())
     this.#settle({ head, body: framing.kind === 'none' ? noBody : body })
   }
 

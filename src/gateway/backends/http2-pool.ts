@@ -3,12 +3,15 @@ import { clientNetwork } from '#base/client-network.ts'
 import { FairShare } from '#base/fair-share.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import { DialError } from '#registry/agent-dialer.ts'
-import { CONNECTION_WINDOW, STREAM_WINDOW } from '#http/http2-limits.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import { isSessionLost } from '#tunnel/frame.ts'
 
 const MAX_LINKS = 8
+/** Bytes that an upstream may send on one stream before its reader takes any: they may all be buffered. */
+const STREAM_WINDOW = 256 * 1024
+/** Node takes these off the socket at once and only stream windows throttle, so it may be larger. */
+const CONNECTION_WINDOW = 1024 * 1024
 const IDLE = 90_000
 /** Assumed until an upstream has sent its limit. */
 const USUAL_STREAMS = 100

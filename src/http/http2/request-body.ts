@@ -1,5 +1,5 @@
 import type { Body, BodySink, Framing } from '#http/body.ts'
-import { trailerLines } from '#http/http2-fields.ts'
+import { trailerLines } from '#http/http2/fields.ts'
 import { sendChunk } from '#http/send-chunk.ts'
 import type { HeaderField } from '#http2/header-field.ts'
 import { CANCEL } from '#http2/protocol.ts'

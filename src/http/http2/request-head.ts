@@ -4,8 +4,8 @@ import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import { HttpError, malformed } from '#http/http-error.ts'
 import { MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD } from '#http/http1-request-head.ts'
-import { isName } from '#http/http2-fields.ts'
-import { assembled, isMetadata, type RequestDraft, tooLarge } from '#http/http2-head.ts'
+import { isName, isOfConnection } from '#http/http2/fields.ts'
+import { assembled, type RequestDraft } from '#http/http2/request-draft.ts'
 import { isOwnName } from '#http/identity-names.ts'
 import type { HeaderField } from '#http2/header-field.ts'
 import type { RequestFields } from '#http2/request-fields.ts'
@@ -26,6 +26,17 @@ type Handling =
   | 'x-forwarded-for'
   | 'forwarded'
 
+/** Fields whose values the gateway reads. */
+const readNames = new Set([
+  'host',
+  'content-length',
+  'te',
+  'expect',
+  'cookie',
+  'authorization',
+  'content-type',
+])
+
 class Verdict {
   readonly handling: Handling
   readonly line: string
@@ -42,6 +53,16 @@ function handlingOf(name: string): Handling {
   if (name === 'content-length') return 'length'
   if (!isName(name, 'client')) return isMetadata(name) ? 'metadata' : 'invalid'
   return isOwnName(name) ? 'dropped' : 'line'
+}
+
+/**
+ * gRPC metadata may have "_" in its names, and its servers do not treat that as "-". A name that would be another
+ * field's if they did is still rejected.
+ */
+function isMetadata(name: string): boolean {
+  const other = name.replaceAll('_', '-')
+  const isOther = readNames.has(other) || isOwnName(other) || isOfConnection(other)
+  return other !== name && !isOther && isName(other, 'client')
 }
 
 /** Table entries appear in request after request, so a field is judged once. */
@@ -61,14 +82,9 @@ export function requestHeadOf(given: RequestFields, ends: boolean): RequestHead 
   return draft instanceof HttpError ? draft : assembled(draft, ends)
 }
 
-type OwnDraft = { -readonly [Key in keyof RequestDraft]: RequestDraft[Key] }
-
 function draftOf(given: RequestFields): RequestDraft | HttpError {
   const { method, scheme, authority, path } = given
-  const draft: OwnDraft = { method, lines: '', count: 0, size: 0, isCall: false }
-  if (scheme !== undefined) draft.scheme = scheme
-  if (authority !== undefined) draft.authority = authority
-  if (path !== undefined) draft.path = path
+  const draft: RequestDraft = { method, scheme, authority, path, lines: '', count: 0, size: 0 }
   for (const field of given.fields) {
     draft.size += field.name.length + field.value.length + 4
     if (field.name !== 'cookie') draft.count++
@@ -80,7 +96,9 @@ function draftOf(given: RequestFields): RequestDraft | HttpError {
   return draft
 }
 
-function take(draft: OwnDraft, field: HeaderField, given: RequestFields): HttpError | undefined {
+const tooLarge = (reason: string): HttpError => new HttpError('head_too_large', { reason })
+
+function take(draft: RequestDraft, field: HeaderField, given: RequestFields): HttpError | undefined {
   const { handling, line } = verdictOn(field)
   switch (handling) {
     case 'line':

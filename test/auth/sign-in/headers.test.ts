@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { ChunkScanner, requestTrailers } from '#http/http1-chunks.ts'
-import { trailerLines } from '#http/http2-fields.ts'
+import { trailerLines } from '#http/http2/fields.ts'
 import { isIdentityName } from '#http/identity-names.ts'
 import { anna, Browser, Scripted, Site } from './support.ts'
 

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { BodySink } from '#http/body.ts'
-import { answerOf, FedBody, gatewayWith, serverNames, reply } from './support.ts'
+import { answerOf, FedBody, gateway, reply } from './support.ts'
 
 const PIECE = Buffer.alloc(64 * 1024, 'x')
 const COUNT = 1024
@@ -17,60 +17,58 @@ const memory = (): number => {
   return heapUsed + external
 }
 
-for (const server of serverNames)
-  suite(`64 MiB through a connection of HTTP/2, by the server "${server}"`, () => {
-    const gateway = gatewayWith(server)
-    test('go up in bounded memory, however slowly they are read', async () => {
-      let highest = 0
-      const before = memory()
-      await using host = await gateway(
-        ({ body }) =>
-          new Promise((resolve, reject) => {
-            let size = 0
-            const sink: BodySink = {
-              data(bytes) {
-                size += bytes.length
-                highest = Math.max(highest, memory())
-                body.pause()
-                void setImmediate().then(() => body.resume())
-              },
-              end: () => resolve(reply(200, String(size))),
-              fail: reject,
-            }
-            body.read(sink, false)
-          }),
-      )
-      const stream = (await host.client()).request({ ':path': '/', ':method': 'PUT' })
-      const answer = answerOf(stream)
-      await pipeline(Readable.from(Array.from({ length: COUNT }, () => PIECE)), stream)
-      assert.equal((await answer).text, String(TOTAL))
-      assert.ok(highest - before < ROOM, `${highest - before} bytes were held`)
-    })
-
-    test('come down in bounded memory', async () => {
-      let highest = 0
-      const before = memory()
-      const fed = new FedBody({ kind: 'length', length: TOTAL })
-      await using host = await gateway(async () => ({
-        head: { ...reply(200, '').head, framing: fed.framing },
-        body: fed,
-      }))
-      const stream = (await host.client()).request({ ':path': '/' })
-      let got = 0
-      stream.on('data', (bytes: Buffer) => {
-        got += bytes.length
-        highest = Math.max(highest, memory())
-      })
-      const sink = await fed.started.promise
-      let sent = 0
-      const feed = (): void => {
-        for (; sent < COUNT && !fed.paused; sent++) sink.data(PIECE)
-        if (sent === COUNT) sink.end('')
-      }
-      fed.resumed = feed
-      feed()
-      await new Promise(resolve => stream.once('close', resolve))
-      assert.equal(got, TOTAL)
-      assert.ok(highest - before < ROOM, `${highest - before} bytes were held`)
-    })
+suite('64 MiB through a connection of HTTP/2', () => {
+  test('go up in bounded memory, however slowly they are read', async () => {
+    let highest = 0
+    const before = memory()
+    await using host = await gateway(
+      ({ body }) =>
+        new Promise((resolve, reject) => {
+          let size = 0
+          const sink: BodySink = {
+            data(bytes) {
+              size += bytes.length
+              highest = Math.max(highest, memory())
+              body.pause()
+              void setImmediate().then(() => body.resume())
+            },
+            end: () => resolve(reply(200, String(size))),
+            fail: reject,
+          }
+          body.read(sink, false)
+        }),
+    )
+    const stream = (await host.client()).request({ ':path': '/', ':method': 'PUT' })
+    const answer = answerOf(stream)
+    await pipeline(Readable.from(Array.from({ length: COUNT }, () => PIECE)), stream)
+    assert.equal((await answer).text, String(TOTAL))
+    assert.ok(highest - before < ROOM, `${highest - before} bytes were held`)
   })
+
+  test('come down in bounded memory', async () => {
+    let highest = 0
+    const before = memory()
+    const fed = new FedBody({ kind: 'length', length: TOTAL })
+    await using host = await gateway(async () => ({
+      head: { ...reply(200, '').head, framing: fed.framing },
+      body: fed,
+    }))
+    const stream = (await host.client()).request({ ':path': '/' })
+    let got = 0
+    stream.on('data', (bytes: Buffer) => {
+      got += bytes.length
+      highest = Math.max(highest, memory())
+    })
+    const sink = await fed.started.promise
+    let sent = 0
+    const feed = (): void => {
+      for (; sent < COUNT && !fed.paused; sent++) sink.data(PIECE)
+      if (sent === COUNT) sink.end('')
+    }
+    fed.resumed = feed
+    feed()
+    await new Promise(resolve => stream.once('close', resolve))
+    assert.equal(got, TOTAL)
+    assert.ok(highest - before < ROOM, `${highest - before} bytes were held`)
+  })
+})

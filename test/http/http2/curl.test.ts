@@ -7,31 +7,30 @@ import { promisify } from 'node:util'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { Folder } from '../../support/folder.ts'
-import { all, gatewayWith, serverNames } from './support.ts'
+import { all, gateway } from './support.ts'
 
 const run = promisify(execFile)
 const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 const content = randomBytes(5 * 2 ** 20)
 
-for (const server of serverNames)
-  suite(`curl, served by the server "${server}"`, () => {
-    test('sends 5 MiB and gets them again, in HTTP/2 and over one connection', async () => {
-      using folder = new Folder()
-      const sent = folder.file('sent')
-      writeFileSync(sent, content)
-      await using host = await gatewayWith(server)(async ({ body }) => {
-        const { bytes } = await all(body)
-        const echoed = bodyOf(bytes)
-        const head = { status: 200, reason: '', framing: echoed.framing, fields: new Fields('X-A: b\r\n') }
-        return { head, body: echoed }
-      })
-      const url = `https://127.0.0.1:${host.port}/`
-      const each = ['--http2', '-k', '-s', '-D-', '--data-binary', `@${sent}`]
-      const command = [...each, url, '--next', ...each, url]
-      const { stdout } = await run('curl', command, { encoding: 'buffer', maxBuffer: 2 ** 25 })
-      const heads = stdout.toString('latin1').match(/HTTP\/2 200 \r\ncontent-length: 5242880\r\nx-a: b\r\n/g)
-      assert.equal(heads?.length, 2)
-      assert.equal(digestOf(stdout.subarray(-content.length)), digestOf(content))
-      assert.equal(host.connections.length, 1)
+suite('curl', () => {
+  test('sends 5 MiB and gets them again, in HTTP/2 and over one connection', async () => {
+    using folder = new Folder()
+    const sent = folder.file('sent')
+    writeFileSync(sent, content)
+    await using host = await gateway(async ({ body }) => {
+      const { bytes } = await all(body)
+      const echoed = bodyOf(bytes)
+      const head = { status: 200, reason: '', framing: echoed.framing, fields: new Fields('X-A: b\r\n') }
+      return { head, body: echoed }
     })
+    const url = `https://127.0.0.1:${host.port}/`
+    const each = ['--http2', '-k', '-s', '-D-', '--data-binary', `@${sent}`]
+    const command = [...each, url, '--next', ...each, url]
+    const { stdout } = await run('curl', command, { encoding: 'buffer', maxBuffer: 2 ** 25 })
+    const heads = stdout.toString('latin1').match(/HTTP\/2 200 \r\ncontent-length: 5242880\r\nx-a: b\r\n/g)
+    assert.equal(heads?.length, 2)
+    assert.equal(digestOf(stdout.subarray(-content.length)), digestOf(content))
+    assert.equal(host.connections.length, 1)
   })
+})

@@ -6,7 +6,7 @@ import { suite, test } from 'node:test'
 import * as grpc from '@grpc/grpc-js'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
 import { tunnel } from './behind.ts'
-import { gatewayWith, serverNames, SocketStream, type Gateway } from './support.ts'
+import { gateway, SocketStream, type Gateway } from './support.ts'
 
 const same = (bytes: Buffer): Buffer => bytes
 const method = (path: string, requestStream: boolean, responseStream: boolean) => ({
@@ -62,7 +62,7 @@ interface Line extends AsyncDisposable {
 }
 
 /** A gRPC client, the gateway, and a gRPC server behind it. */
-async function line(gateway: ReturnType<typeof gatewayWith>): Promise<Line> {
+async function line(): Promise<Line> {
   const server = new grpc.Server()
   server.addService(service, implementation)
   const port = await new Promise<number>((resolve, reject) =>
@@ -70,7 +70,7 @@ async function line(gateway: ReturnType<typeof gatewayWith>): Promise<Line> {
       error === null ? resolve(bound) : reject(error),
     ),
   )
-  const far = await lineTo(port, gateway)
+  const far = await lineTo(port)
   return {
     ...far,
     async [Symbol.asyncDispose]() {
@@ -81,7 +81,7 @@ async function line(gateway: ReturnType<typeof gatewayWith>): Promise<Line> {
 }
 
 /** A gRPC client, and the gateway in front of a service. */
-async function lineTo(port: number, gateway: ReturnType<typeof gatewayWith>): Promise<Line> {
+async function lineTo(port: number): Promise<Line> {
   const backend = http2Backend({ dial: () => SocketStream.to(port), tunnel })
   const host: Gateway = await gateway(backend)
   const credentials = grpc.credentials.createSsl(host.certificate)
@@ -99,118 +99,116 @@ async function lineTo(port: number, gateway: ReturnType<typeof gatewayWith>): Pr
   }
 }
 
-for (const server of serverNames)
-  suite(`gRPC through the gateway, by the server "${server}"`, () => {
-    const gateway = gatewayWith(server)
-    test('a unary call, with metadata and trailers', async () => {
-      await using far = await line(gateway)
-      const metadata = new grpc.Metadata()
-      metadata.set('x-who', 'me')
-      metadata.set('user_id', '7')
-      const answered = Promise.withResolvers<Buffer | undefined>()
-      const call = far.client.makeUnaryRequest(
-        '/test.Echo/unary',
-        same,
-        same,
-        Buffer.from('hi'),
-        metadata,
-        (error, value) => (error ? answered.reject(error) : answered.resolve(value)),
-      )
-      const head = Promise.withResolvers<grpc.Metadata>()
-      const status = Promise.withResolvers<grpc.StatusObject>()
-      call.on('metadata', head.resolve)
-      call.on('status', status.resolve)
-      assert.equal((await answered.promise)?.toString(), 'unary hi')
-      assert.deepEqual((await head.promise).get('x-who'), ['me'])
-      assert.deepEqual((await head.promise).get('user_id'), ['7'])
-      assert.deepEqual((await status.promise).metadata.get('x-end'), ['well'])
-    })
-
-    test('a call that fails tells its status', async () => {
-      await using far = await line(gateway)
-      const error = await new Promise<grpc.ServiceError | null>(resolve =>
-        far.client.makeUnaryRequest('/test.Echo/unary', same, same, Buffer.from('fail'), resolve),
-      )
-      assert.equal(error?.code, grpc.status.FAILED_PRECONDITION)
-      assert.equal(error.details, 'wie gewünscht')
-      assert.deepEqual(error.metadata.get('x-why'), ['asked for'])
-      const unknown = await new Promise<grpc.ServiceError | null>(resolve =>
-        far.client.makeUnaryRequest('/test.Echo/none', same, same, Buffer.from('x'), resolve),
-      )
-      assert.equal(unknown?.code, grpc.status.UNIMPLEMENTED)
-    })
-
-    test('a stream from the server', async () => {
-      await using far = await line(gateway)
-      const call = far.client.makeServerStreamRequest('/test.Echo/down', same, same, Buffer.from('n'))
-      const got: string[] = []
-      for await (const bytes of call) got.push(String(bytes))
-      assert.deepEqual(got, ['n 0', 'n 1', 'n 2', 'n 3', 'n 4'])
-    })
-
-    test('a stream from the client', async () => {
-      await using far = await line(gateway)
-      const answered = Promise.withResolvers<Buffer | undefined>()
-      const call = far.client.makeClientStreamRequest<Buffer, Buffer>(
-        '/test.Echo/up',
-        same,
-        same,
-        (error, value) => (error ? answered.reject(error) : answered.resolve(value)),
-      )
-      for (const part of ['a', 'b', 'c']) call.write(Buffer.from(part))
-      call.end()
-      assert.equal((await answered.promise)?.toString(), 'a+b+c')
-    })
-
-    test('streams in both directions, turn by turn', async () => {
-      await using far = await line(gateway)
-      const call = far.client.makeBidiStreamRequest<Buffer, Buffer>('/test.Echo/both', same, same)
-      for (const part of ['one', 'two', 'three']) {
-        const next = once(call, 'data')
-        call.write(Buffer.from(part))
-        assert.equal(String((await next)[0]), `echo ${part}`)
-      }
-      const status = once(call, 'status')
-      call.end()
-      assert.equal((await status)[0].code, grpc.status.OK)
-    })
-
-    test('a stream without a message ends after its head, as gRPC servers need it', async () => {
-      await using upstream = createServer()
-      const seen = Promise.withResolvers<number>()
-      upstream.on('stream', (stream: ServerHttp2Stream, _headers, flags) => {
-        seen.resolve(flags & constants.NGHTTP2_FLAG_END_STREAM)
-        stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '0' })
-        stream.resume().on('end', () => stream.end())
-      })
-      await once(upstream.listen(0, '127.0.0.1'), 'listening')
-      const { port } = upstream.address() as AddressInfo
-      await using far = await lineTo(port, gateway)
-      const call = far.client.makeBidiStreamRequest<Buffer, Buffer>('/test.Echo/both', same, same)
-      call.resume().on('error', () => undefined)
-      call.end()
-      assert.equal(await seen.promise, 0)
-      call.cancel()
-    })
-
-    test('two hundred calls at once', async () => {
-      await using far = await line(gateway)
-      const calls = Array.from(
-        { length: 200 },
-        (_, at) =>
-          new Promise<string>((resolve, reject) =>
-            far.client.makeUnaryRequest(
-              '/test.Echo/unary',
-              same,
-              same,
-              Buffer.from(String(at)),
-              (error, value) => (error ? reject(error) : resolve(String(value))),
-            ),
-          ),
-      )
-      assert.deepEqual(
-        await Promise.all(calls),
-        Array.from({ length: 200 }, (_, at) => `unary ${at}`),
-      )
-    })
+suite('gRPC through the gateway', () => {
+  test('a unary call, with metadata and trailers', async () => {
+    await using far = await line()
+    const metadata = new grpc.Metadata()
+    metadata.set('x-who', 'me')
+    metadata.set('user_id', '7')
+    const answered = Promise.withResolvers<Buffer | undefined>()
+    const call = far.client.makeUnaryRequest(
+      '/test.Echo/unary',
+      same,
+      same,
+      Buffer.from('hi'),
+      metadata,
+      (error, value) => (error ? answered.reject(error) : answered.resolve(value)),
+    )
+    const head = Promise.withResolvers<grpc.Metadata>()
+    const status = Promise.withResolvers<grpc.StatusObject>()
+    call.on('metadata', head.resolve)
+    call.on('status', status.resolve)
+    assert.equal((await answered.promise)?.toString(), 'unary hi')
+    assert.deepEqual((await head.promise).get('x-who'), ['me'])
+    assert.deepEqual((await head.promise).get('user_id'), ['7'])
+    assert.deepEqual((await status.promise).metadata.get('x-end'), ['well'])
   })
+
+  test('a call that fails tells its status', async () => {
+    await using far = await line()
+    const error = await new Promise<grpc.ServiceError | null>(resolve =>
+      far.client.makeUnaryRequest('/test.Echo/unary', same, same, Buffer.from('fail'), resolve),
+    )
+    assert.equal(error?.code, grpc.status.FAILED_PRECONDITION)
+    assert.equal(error.details, 'wie gewünscht')
+    assert.deepEqual(error.metadata.get('x-why'), ['asked for'])
+    const unknown = await new Promise<grpc.ServiceError | null>(resolve =>
+      far.client.makeUnaryRequest('/test.Echo/none', same, same, Buffer.from('x'), resolve),
+    )
+    assert.equal(unknown?.code, grpc.status.UNIMPLEMENTED)
+  })
+
+  test('a stream from the server', async () => {
+    await using far = await line()
+    const call = far.client.makeServerStreamRequest('/test.Echo/down', same, same, Buffer.from('n'))
+    const got: string[] = []
+    for await (const bytes of call) got.push(String(bytes))
+    assert.deepEqual(got, ['n 0', 'n 1', 'n 2', 'n 3', 'n 4'])
+  })
+
+  test('a stream from the client', async () => {
+    await using far = await line()
+    const answered = Promise.withResolvers<Buffer | undefined>()
+    const call = far.client.makeClientStreamRequest<Buffer, Buffer>(
+      '/test.Echo/up',
+      same,
+      same,
+      (error, value) => (error ? answered.reject(error) : answered.resolve(value)),
+    )
+    for (const part of ['a', 'b', 'c']) call.write(Buffer.from(part))
+    call.end()
+    assert.equal((await answered.promise)?.toString(), 'a+b+c')
+  })
+
+  test('streams in both directions, turn by turn', async () => {
+    await using far = await line()
+    const call = far.client.makeBidiStreamRequest<Buffer, Buffer>('/test.Echo/both', same, same)
+    for (const part of ['one', 'two', 'three']) {
+      const next = once(call, 'data')
+      call.write(Buffer.from(part))
+      assert.equal(String((await next)[0]), `echo ${part}`)
+    }
+    const status = once(call, 'status')
+    call.end()
+    assert.equal((await status)[0].code, grpc.status.OK)
+  })
+
+  test('a stream without a message ends after its head, as gRPC servers need it', async () => {
+    await using upstream = createServer()
+    const seen = Promise.withResolvers<number>()
+    upstream.on('stream', (stream: ServerHttp2Stream, _headers, flags) => {
+      seen.resolve(flags & constants.NGHTTP2_FLAG_END_STREAM)
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '0' })
+      stream.resume().on('end', () => stream.end())
+    })
+    await once(upstream.listen(0, '127.0.0.1'), 'listening')
+    const { port } = upstream.address() as AddressInfo
+    await using far = await lineTo(port)
+    const call = far.client.makeBidiStreamRequest<Buffer, Buffer>('/test.Echo/both', same, same)
+    call.resume().on('error', () => undefined)
+    call.end()
+    assert.equal(await seen.promise, 0)
+    call.cancel()
+  })
+
+  test('two hundred calls at once', async () => {
+    await using far = await line()
+    const calls = Array.from(
+      { length: 200 },
+      (_, at) =>
+        new Promise<string>((resolve, reject) =>
+          far.client.makeUnaryRequest(
+            '/test.Echo/unary',
+            same,
+            same,
+            Buffer.from(String(at)),
+            (error, value) => (error ? reject(error) : resolve(String(value))),
+          ),
+        ),
+    )
+    assert.deepEqual(
+      await Promise.all(calls),
+      Array.from({ length: 200 }, (_, at) => `unary ${at}`),
+    )
+  })
+})

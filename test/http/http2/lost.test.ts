@@ -7,13 +7,10 @@ import type { Exchange, Reply } from '#http/exchange.ts'
 import { DialError } from '#registry/agent-dialer.ts'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
 import { h2c, tunnel, upstream } from './behind.ts'
-import { ask, gatewayWith, serverNames } from './support.ts'
+import { ask, gateway } from './support.ts'
 
 /** What became of a GET, and of a POST with content, by a backend; whether somebody could still have the content. */
-async function outcomes(
-  gateway: ReturnType<typeof gatewayWith>,
-  backend: (exchange: Exchange) => Promise<Reply>,
-) {
+async function outcomes(backend: (exchange: Exchange) => Promise<Reply>) {
   const replies: Reply[] = []
   await using host = await gateway(async exchange => {
     const reply = await backend(exchange)
@@ -26,62 +23,60 @@ async function outcomes(
   return replies.map(({ failure: lost }) => lost)
 }
 
-for (const server of serverNames)
-  suite(`a request over HTTP/2 that was lost, by the server "${server}"`, () => {
-    const gateway = gatewayWith(server)
-    test('reached nobody when the agent cannot be dialled', async () => {
-      for (const error of [
-        new DialError('offline', 'gone'),
-        new DialError('busy', 'full'),
-        new Error('refused'),
-      ]) {
-        const backend = http2Backend({ dial: () => Promise.reject(error), tunnel })
-        assert.deepEqual(await outcomes(gateway, backend), ['not-sent', 'not-sent'])
-      }
-    })
-
-    test('reached nobody when the service refuses it unseen, unless its content went there', async () => {
-      await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_REFUSED_STREAM)))
-      assert.deepEqual(await outcomes(gateway, behind.backend), ['not-sent', 'no-response'])
-    })
-
-    test('was not answered when the service ends it without a word', async () => {
-      await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_INTERNAL_ERROR)))
-      assert.deepEqual(await outcomes(gateway, behind.backend), ['no-response', 'no-response'])
-      await using silent = await upstream(createServer(socket => socket.destroy()))
-      assert.deepEqual(await outcomes(gateway, silent.backend), ['no-response', 'no-response'])
-    })
-
-    test('is not lost when some of an answer came, or the service took too long', async () => {
-      await using early = await upstream(
-        h2c(stream => {
-          stream.additionalHeaders({ ':status': 103, link: '</a>' })
-          setImmediate(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
-        }),
-      )
-      assert.deepEqual(await outcomes(gateway, early.backend), [undefined, undefined])
-      await using slow = await upstream(
-        h2c(() => undefined),
-        { patience: 30 },
-      )
-      assert.deepEqual(await outcomes(gateway, slow.backend), [undefined, undefined])
-    })
-
-    test('is not lost when its visitor has gone', async () => {
-      const service = h2c(() => undefined)
-      await using behind = await upstream(service)
-      const replied = Promise.withResolvers<Reply>()
-      await using host = await gateway(async exchange => {
-        const reply = await behind.backend(exchange)
-        replied.resolve(reply)
-        return reply
-      })
-      const client = await host.client()
-      const arrived = once(service, 'stream')
-      const stream = client.request({ ':path': '/' })
-      stream.on('error', () => undefined)
-      await arrived
-      stream.close(constants.NGHTTP2_CANCEL)
-      assert.equal((await replied.promise).failure, undefined)
-    })
+suite('a request over HTTP/2 that was lost', () => {
+  test('reached nobody when the agent cannot be dialled', async () => {
+    for (const error of [
+      new DialError('offline', 'gone'),
+      new DialError('busy', 'full'),
+      new Error('refused'),
+    ]) {
+      const backend = http2Backend({ dial: () => Promise.reject(error), tunnel })
+      assert.deepEqual(await outcomes(backend), ['not-sent', 'not-sent'])
+    }
   })
+
+  test('reached nobody when the service refuses it unseen, unless its content went there', async () => {
+    await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_REFUSED_STREAM)))
+    assert.deepEqual(await outcomes(behind.backend), ['not-sent', 'no-response'])
+  })
+
+  test('was not answered when the service ends it without a word', async () => {
+    await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_INTERNAL_ERROR)))
+    assert.deepEqual(await outcomes(behind.backend), ['no-response', 'no-response'])
+    await using silent = await upstream(createServer(socket => socket.destroy()))
+    assert.deepEqual(await outcomes(silent.backend), ['no-response', 'no-response'])
+  })
+
+  test('is not lost when some of an answer came, or the service took too long', async () => {
+    await using early = await upstream(
+      h2c(stream => {
+        stream.additionalHeaders({ ':status': 103, link: '</a>' })
+        setImmediate(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
+      }),
+    )
+    assert.deepEqual(await outcomes(early.backend), [undefined, undefined])
+    await using slow = await upstream(
+      h2c(() => undefined),
+      { patience: 30 },
+    )
+    assert.deepEqual(await outcomes(slow.backend), [undefined, undefined])
+  })
+
+  test('is not lost when its visitor has gone', async () => {
+    const service = h2c(() => undefined)
+    await using behind = await upstream(service)
+    const replied = Promise.withResolvers<Reply>()
+    await using host = await gateway(async exchange => {
+      const reply = await behind.backend(exchange)
+      replied.resolve(reply)
+      return reply
+    })
+    const client = await host.client()
+    const arrived = once(service, 'stream')
+    const stream = client.request({ ':path': '/' })
+    stream.on('error', () => undefined)
+    await arrived
+    stream.close(constants.NGHTTP2_CANCEL)
+    assert.equal((await replied.promise).failure, undefined)
+  })
+})

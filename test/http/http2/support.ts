@@ -5,8 +5,7 @@ import { connect, createServer, type TLSSocket } from 'node:tls'
 import type { Endpoint, Exchange, Reply, HttpClientConnection } from '#http/exchange.ts'
 import { bodyOf, noBody, type Body, type BodySink, type Framing } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { serveHttp2, type Http2Connection, type Http2Options } from '#http/http2-server-connection.ts'
-import { serveOwnHttp2 } from '#http/http2/server.ts'
+import { serveHttp2, type Http2Connection, type Http2Options } from '#http/http2/server.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { TunnelError } from '#tunnel/frame.ts'
 import { issue } from '../../support/openssl.ts'
@@ -30,26 +29,8 @@ export interface Gateway extends AsyncDisposable {
   raw(): Promise<TLSSocket>
 }
 
-/** The two servers of HTTP/2 that a setting chooses from. */
-export const servers = { own: serveOwnHttp2, node: serveHttp2 } as const
-export type ServerName = keyof typeof servers
-export const serverNames = Object.keys(servers) as ServerName[]
-
-/** Starts gateways with one of the servers. */
-export const gatewayWith =
-  (name: ServerName) =>
-  (answer: Endpoint, options: Partial<Http2Options> = {}): Promise<Gateway> =>
-    start(servers[name], answer, options)
-
-/** With the server that is the default. */
-export const gateway = gatewayWith('own')
-
 /** A TLS listener that serves HTTP/2 only, with answers of the endpoint given. */
-async function start(
-  serve: typeof serveHttp2,
-  answer: Endpoint,
-  options: Partial<Http2Options>,
-): Promise<Gateway> {
+export async function gateway(answer: Endpoint, options: Partial<Http2Options> = {}): Promise<Gateway> {
   const connections: Http2Connection[] = []
   const seen: Exchange[] = []
   const clients: ClientHttp2Session[] = []
@@ -58,7 +39,7 @@ async function start(
     return answer(exchange)
   }
   const server = createServer({ cert, key, ALPNProtocols: ['h2'] }, socket => {
-    connections.push(serve(socket, { ...options, client: visitorOf(socket), answer: counted }))
+    connections.push(serveHttp2(socket, { ...options, client: visitorOf(socket), answer: counted }))
   })
   server.on('tlsClientError', () => undefined)
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -8,12 +8,13 @@ import {
   type Reply,
 } from '#http/exchange.ts'
 import type { RequestHead, ResponseHead } from '#http/head.ts'
-import { IDLE_BODY } from '#http/http2-limits.ts'
 import { withPage } from '#http/pages/send-page.ts'
 import { defaultTheme, type PageTheme } from '#http/pages/theme.ts'
 import { requestClient } from '#http/request-client.ts'
 import { RequestContext } from '#http/request-context.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
+
+const IDLE_BODY = 30_000
 
 export interface RequestOptions {
   readonly client: HttpClientConnection
@@ -29,7 +30,7 @@ export interface RequestOptions {
   readonly bodyPatience?: number
 }
 
-/** One request over HTTP/2 and its reply, for both servers. A base class saves an object per request. */
+/** The part of a request and its reply that does not depend on the stream. A base class saves an object per request. */
 export abstract class Http2Exchange {
   protected readonly context = new RequestContext()
   protected readonly clientAbort = new ClientAbort()

@@ -19,7 +19,7 @@ const MIB = 2 ** 20
 const ended = (stream: number) => (seen: { type: number; flags: number; stream: number }) =>
   seen.type === FRAME.data && seen.stream === stream && (seen.flags & END_STREAM) !== 0
 
-suite('the own server of HTTP/2', () => {
+suite('limits of an HTTP/2 connection', () => {
   test('answers a PING for each frame of data, as gRPC measures the bandwidth', async () => {
     const body = bodyOf(Buffer.alloc(4 * MIB))
     const head = { status: 200, reason: '', framing: body.framing, fields: Fields.none }

@@ -1,7 +1,7 @@
-import { constants, type Http2Stream } from 'node:http2'
+import { type ClientHttp2Stream, constants } from 'node:http2'
 
 /** Runs a stream's event handler. An internal error costs that stream and nothing else. */
-export function guarded(stream: Http2Stream, action: () => void): void {
+export function guarded(stream: ClientHttp2Stream, action: () => void): void {
   try {
     action()
   } catch {

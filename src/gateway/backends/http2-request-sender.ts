@@ -1,7 +1,7 @@
-import type { Http2Stream } from 'node:http2'
+import type { ClientHttp2Stream } from 'node:http2'
 import type { Body, BodySink } from '#http/body.ts'
-import { guarded } from '#http/http2-guard.ts'
-import { headersOf } from '#http/http2-fields.ts'
+import { guarded } from '#gateway/backends/http2-guard.ts'
+import { headersOf } from '#gateway/backends/http2-pairs.ts'
 
 /** Buffered before the head is sent; a body with more available is paused. */
 const GATHERED_BYTES = 64 * 1024
@@ -12,20 +12,20 @@ interface Options {
    * Sends the head and returns the stream for what follows; undefined when it could not be sent. `ends`: nothing
    * follows. `trailers`: the stream asks for them after the body.
    */
-  head(ends: boolean, trailers: boolean): Http2Stream | undefined
-  /** The body was truncated; `headSent`: whether another response is still possible. */
-  failed(error: Error, headSent: boolean): void
+  head(ends: boolean, trailers: boolean): ClientHttp2Stream | undefined
+  /** The body was truncated. */
+  failed(): void
   /** All was given to the stream. */
-  finished?(): void
+  finished(): void
 }
 
 /**
- * Sends a head and its body. Available data is sent together with the head, in one write and without an extra stream in
+ * Sends the head and the body of a request. Available data is sent together with the head, in one write and without an extra stream in
  * between.
  */
-export class ContentSender implements BodySink {
+export class RequestSender implements BodySink {
   readonly #options: Options
-  #stream: Http2Stream | undefined
+  #stream: ClientHttp2Stream | undefined
   #gathered: Buffer[] | undefined = []
   #size = 0
   #trailers: string | undefined
@@ -79,24 +79,20 @@ export class ContentSender implements BodySink {
     if (this.#stream !== undefined) this.#finish(this.#stream, [], trailers)
   }
 
-  fail(error: Error): void {
+  fail(): void {
     if (this.#over) return
     this.#over = true
-    this.#options.failed(error, this.#gathered === undefined)
+    this.#options.failed()
   }
 
-  /** The peer has disconnected. */
+  /** The upstream needs no more of it. */
   cancel(): void {
     if (this.#over) return
     this.#over = true
     this.#options.body.cancel()
   }
 
-  get over(): boolean {
-    return this.#over
-  }
-
-  #finish(stream: Http2Stream, pieces: readonly Buffer[], trailers: string): void {
+  #finish(stream: ClientHttp2Stream, pieces: readonly Buffer[], trailers: string): void {
     this.#over = true
     // Without a listener node ends the stream itself when it wants trailers.
     if (trailers !== '') {
@@ -104,6 +100,6 @@ export class ContentSender implements BodySink {
     }
     for (const piece of pieces) stream.write(piece)
     stream.end()
-    this.#options.finished?.()
+    this.#options.finished()
   }
 }
