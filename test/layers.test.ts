@@ -27,7 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   auth: words('http registry pki contract base'),
   webhooks: words('http pki base'),
   ssh: words('registry tunnel pki base'),
-  gateway: words('ssh webhooks auth tls telemetry http registry tunnel pki contract base'),
+  gateway: words('ssh webhooks auth tls telemetry http http2 registry tunnel pki contract base'),
   cluster: words('gateway auth telemetry registry tunnel pki base'),
   api: words('webhooks reference store pki contract base'),
   events: words('store contract base'),

@@ -5,7 +5,7 @@ const allowance = {
   ping: 50,
   /** SETTINGS and GOAWAY. */
   settings: 20,
-  /** Requests that the client aborts, or that are refused because it has too many. */
+  /** Requests that the peer aborts, or that are refused because it has too many. */
   reset: 100,
   /** Frames and requests that are answered with a reset. */
   invalid: 50,
@@ -19,8 +19,11 @@ const allowance = {
 
 export type CountedFrame = keyof typeof allowance
 
-/** For each DATA frame sent. Some clients measure the bandwidth with a PING for each, and credit it twice. */
-const earned: Readonly<Partial<Record<CountedFrame, number>>> = { ping: 1, window: 4 }
+type Earned = Readonly<Partial<Record<CountedFrame, number>>>
+/** For each DATA frame sent. Some peers measure the bandwidth with a PING for each, and credit it twice. */
+const forData: Earned = { ping: 1, window: 4 }
+/** For each request sent: a service may stop its upload, credit it, and respond with a long head and trailers. */
+const forRequest: Earned = { reset: 1, window: 2, continuation: 8 }
 
 const zero = (): Record<CountedFrame, number> => ({
   ping: 0,
@@ -33,26 +36,33 @@ const zero = (): Record<CountedFrame, number> => ({
   other: 0,
 })
 
-/** Counts the frames of a client that carry no request and no data. */
+/** Counts the frames of a peer that carry no message and no data. */
 export class Http2FloodMeter {
   readonly #now: () => number
   #since = 0
   #counts = zero()
-  #sent = 0
-  #sentBefore = 0
+  /** DATA frames and requests sent in this window and the one before. */
+  #data = 0
+  #dataBefore = 0
+  #requests = 0
+  #requestsBefore = 0
 
   constructor(now: () => number = Date.now) {
     this.#now = now
   }
 
-  /** The client has aborted requests in the current window. */
+  /** The peer has aborted requests in the current window. */
   get hasResets(): boolean {
     return this.#counts.reset > 0
   }
 
   /** A DATA frame was sent. */
   dataSent(): void {
-    this.#sent++
+    this.#data++
+  }
+
+  requestSent(): void {
+    this.#requests++
   }
 
   /** False: over the limit. */
@@ -61,10 +71,12 @@ export class Http2FloodMeter {
     if (now - this.#since >= WINDOW_MS) {
       this.#since = now
       this.#counts = zero()
-      this.#sentBefore = this.#sent
-      this.#sent = 0
+      this.#dataBefore = this.#data
+      this.#requestsBefore = this.#requests
+      this.#data = this.#requests = 0
     }
-    const more = (earned[frame] ?? 0) * (this.#sent + this.#sentBefore)
-    return ++this.#counts[frame] <= allowance[frame] + more
+    const byData = (forData[frame] ?? 0) * (this.#data + this.#dataBefore)
+    const byRequests = (forRequest[frame] ?? 0) * (this.#requests + this.#requestsBefore)
+    return ++this.#counts[frame] <= allowance[frame] + byData + byRequests
   }
 }

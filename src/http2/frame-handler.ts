@@ -1,6 +1,7 @@
 import { type CountedFrame, Http2FloodMeter } from '#http2/flood-meter.ts'
 import type { DataPart, FrameHead, FrameReceiver } from '#http2/frame-reader.ts'
 import { dependsOnItself, type HeaderBlock, HeaderBlocks } from '#http2/header-blocks.ts'
+import type { HeaderField } from '#http2/header-field.ts'
 import { HpackDecoder } from '#http2/hpack-decoder.ts'
 import { HpackEncoder } from '#http2/hpack-encoder.ts'
 import { Inflow } from '#http2/inflow.ts'
@@ -8,50 +9,48 @@ import type { Http2Limits } from '#http2/limits.ts'
 import { Outflow } from '#http2/outflow.ts'
 import type { Output } from '#http2/output.ts'
 import * as http2 from '#http2/protocol.ts'
-import { areTrailers, type RequestFields, requestFields } from '#http2/request-fields.ts'
-import { readSettings } from '#http2/settings.ts'
+import { type PeerSettings, readSettings } from '#http2/settings.ts'
 import { StreamTable } from '#http2/stream-table.ts'
-import { Http2Stream, type Http2StreamHost } from '#http2/stream.ts'
+import type { Http2Stream, Http2StreamHost } from '#http2/stream.ts'
 import { ownedCopy } from '#tunnel/buffer-pool.ts'
 
 const { ConnectionFault } = http2
 const EMPTY = Buffer.alloc(0)
 
-const fault = (reason: string): http2.ConnectionFault => new ConnectionFault(http2.PROTOCOL_ERROR, reason)
+export const fault = (reason: string): http2.ConnectionFault =>
+  new ConnectionFault(http2.PROTOCOL_ERROR, reason)
 
 /** What a connection learns from its frames. */
 export interface FrameEvents {
-  /** A well-formed request has arrived. */
-  request(stream: Http2Stream, head: RequestFields, isComplete: boolean): void
   /** A stream is over. */
   streamOver(): void
-  /** The client has acknowledged our settings. */
-  settingsAcknowledged(): void
-  /** The client has acknowledged a PING. */
-  pingAcknowledged(): void
+  /** The peer has acknowledged our settings. */
+  settingsAcknowledged?(): void
+  /** The peer has acknowledged a PING. */
+  pingAcknowledged?(): void
 }
 
-/** Acts on the frames of a client by the rules of RFC 9113; throws `ConnectionFault` for what ends the connection. */
-export class Http2FrameHandler implements FrameReceiver, Http2StreamHost {
+/** Acts on the frames of a peer by the rules of RFC 9113; throws `ConnectionFault` for what ends the connection. */
+export abstract class Http2FrameHandler<Stream extends Http2Stream>
+  implements FrameReceiver, Http2StreamHost
+{
   readonly output: Output
   readonly outflow: Outflow
   readonly encoder = new HpackEncoder()
-  readonly streams = new StreamTable()
+  readonly streams = new StreamTable<Stream>()
   readonly meter = new Http2FloodMeter()
   readonly streamWindow: number
-  /** Further streams are ignored: the client has been asked to use another connection. */
-  isFinal = false
   readonly #events: FrameEvents
-  readonly #limits: Http2Limits
+  protected readonly limits: Http2Limits
   readonly #inflow: Inflow
   readonly #decoder: HpackDecoder
   readonly #blocks: HeaderBlocks
-  /** What the client accepts on a new stream. */
-  #initialWindow = http2.DEFAULT_WINDOW
+  /** What the peer accepts on a new stream. */
+  protected initialWindow = http2.DEFAULT_WINDOW
 
   constructor(output: Output, limits: Http2Limits, events: FrameEvents) {
     this.output = output
-    this.#limits = limits
+    this.limits = limits
     this.#events = events
     this.streamWindow = limits.streamWindow
     this.outflow = new Outflow(output, this.meter)
@@ -73,15 +72,15 @@ export class Http2FrameHandler implements FrameReceiver, Http2StreamHost {
   data({ stream: id, flags, flow, isEmpty }: DataPart, bytes: Buffer, from: number, to: number): void {
     if (!this.#blocks.expects(http2.DATA, id)) throw fault('DATA within a header block')
     this.#inflow.received(flow)
+    const isEnd = (flags & http2.END_STREAM) !== 0
+    if (isEmpty && !isEnd) this.count('empty')
     const stream = this.streams.get(id)
     if (stream === undefined) {
-      this.#onClosed(id)
+      this.onClosed(id)
       return
     }
-    const isEnd = (flags & http2.END_STREAM) !== 0
-    if (isEmpty && !isEnd) this.#count('empty')
     if (stream.isRemotelyEnded) {
-      this.#refuse(id, http2.STREAM_CLOSED, 'invalid')
+      this.refuse(id, http2.STREAM_CLOSED, 'invalid')
       return
     }
     stream.receive(from === to ? EMPTY : ownedCopy(bytes, from, to), flow)
@@ -95,14 +94,15 @@ export class Http2FrameHandler implements FrameReceiver, Http2StreamHost {
         this.#block(this.#blocks.headers(head, bytes, from, to))
         break
       case http2.CONTINUATION:
-        this.#count('continuation')
+        this.count('continuation')
         this.#block(this.#blocks.continuation(head, bytes, from, to))
         break
       case http2.PRIORITY:
         this.#priority(head, bytes, from, to)
         break
       case http2.RST_STREAM:
-        this.#reset(head, to - from)
+        checkShape(head, true, to - from === 4)
+        this.#reset(head.stream, bytes.readUInt32BE(from))
         break
       case http2.SETTINGS:
         this.#settings(head, bytes, from, to)
@@ -112,69 +112,45 @@ export class Http2FrameHandler implements FrameReceiver, Http2StreamHost {
         break
       case http2.GOAWAY:
         checkShape(head, false, to - from >= 8)
-        this.#count('settings')
+        this.count('settings')
+        this.goaway(bytes.readUInt32BE(from) & http2.LAST_STREAM)
         break
       case http2.WINDOW_UPDATE:
         checkShape(head, undefined, to - from === 4)
         this.#windowUpdate(head.stream, bytes.readUInt32BE(from) & http2.MAX_WINDOW)
         break
       case http2.PUSH_PROMISE:
-        throw fault('a client cannot push')
+        throw fault('a push was not asked for')
       default:
-        this.#count('other')
+        this.count('other')
     }
   }
+
+  /** The fields of a complete header block; undefined if they exceed the limits. */
+  protected abstract headers(block: HeaderBlock, fields: readonly HeaderField[] | undefined): void
+
+  /** A frame on a stream that is not open. */
+  protected abstract onClosed(id: number): void
+
+  /** Whether a stream was never opened, by either side. */
+  protected abstract isIdle(id: number): boolean
+
+  /** The code of a reset, as the stream gets it. */
+  protected abstract resetCode(sent: number): number
+
+  protected abstract settings(settings: PeerSettings): void
+
+  /** The peer accepts no streams above this one. */
+  protected abstract goaway(lastStream: number): void
 
   #block(block: HeaderBlock | undefined): void {
     if (block === undefined) return
-    const { stream: id, endsStream } = block
-    if (id % 2 === 0) throw fault('a client has only odd streams')
-    const fields = this.#decoder.decode(block.bytes, block.from, block.to)
-    const stream = this.streams.get(id)
-    if (stream !== undefined) {
-      if (stream.isRemotelyEnded) this.#refuse(id, http2.STREAM_CLOSED, 'invalid')
-      else if (endsStream && fields !== undefined && areTrailers(fields)) stream.remoteEnd(fields)
-      else this.#refuse(id, http2.PROTOCOL_ERROR, 'invalid')
-      return
-    }
-    if (id <= this.streams.last) {
-      if (this.streams.stateOf(id) === 'closed')
-        throw new ConnectionFault(http2.STREAM_CLOSED, 'a closed stream gets a header block')
-      this.#onClosed(id)
-      return
-    }
-    if (this.isFinal) return
-    this.streams.use(id)
-    if (fields === undefined) {
-      this.#refuse(id, http2.ENHANCE_YOUR_CALM, 'invalid')
-      return
-    }
-    const head = block.isSelfDependent ? undefined : requestFields(fields, endsStream)
-    if (head === undefined) this.#refuse(id, http2.PROTOCOL_ERROR, 'invalid')
-    else if (this.streams.size >= this.#limits.streams) this.#refuse(id, http2.REFUSED_STREAM, 'reset')
-    else this.#accept(id, head, endsStream)
-  }
-
-  #accept(id: number, head: RequestFields, isComplete: boolean): void {
-    const stream = new Http2Stream(id, this, this.#initialWindow)
-    stream.begin(head.length, isComplete)
-    this.streams.add(stream)
-    this.#events.request(stream, head, isComplete)
-  }
-
-  /** A frame on a stream that is not open. */
-  #onClosed(id: number): void {
-    const state = this.streams.stateOf(id)
-    if (state === 'idle' || state === 'skipped') {
-      // Streams after a GOAWAY were never accepted.
-      if (this.isFinal && id > this.streams.last) return
-      throw fault('a stream is used before it is opened')
-    }
-    if (state === 'closed') this.#refuse(id, http2.STREAM_CLOSED, 'invalid')
+    if (block.stream % 2 === 0) throw fault('only clients open streams, with odd numbers')
+    this.headers(block, this.#decoder.decode(block.bytes, block.from, block.to))
   }
 
   /** Resets a stream, open or not. */
-  #refuse(id: number, code: number, counted: CountedFrame): void {
+  protected refuse(id: number, code: number, counted: CountedFrame): void {
     const stream = this.streams.get(id)
     if (stream === undefined) {
       this.output.reset(id, code)
@@ -182,44 +158,41 @@ export class Http2FrameHandler implements FrameReceiver, Http2StreamHost {
     } else {
       stream.reset(code)
     }
-    this.#count(counted)
+    this.count(counted)
   }
 
   #priority(head: FrameHead, bytes: Buffer, from: number, to: number): void {
     checkShape(head, true, to - from === 5)
     if (dependsOnItself(head.stream, bytes, from)) throw fault('a stream depends on itself')
-    this.#count('other')
+    this.count('other')
   }
 
-  #reset(head: FrameHead, size: number): void {
-    checkShape(head, true, size === 4)
-    const stream = this.streams.get(head.stream)
-    if (stream === undefined && this.#isIdle(head.stream)) throw fault('an idle stream is reset')
-    stream?.abort(http2.CANCEL)
-    this.#count('reset')
-  }
-
-  #isIdle(id: number): boolean {
-    return this.streams.stateOf(id) === 'idle' && !(this.isFinal && id > this.streams.last)
+  #reset(id: number, code: number): void {
+    const stream = this.streams.get(id)
+    if (stream === undefined && this.isIdle(id)) throw fault('an idle stream is reset')
+    stream?.abort(this.resetCode(code))
+    this.count('reset')
   }
 
   #settings(head: FrameHead, bytes: Buffer, from: number, to: number): void {
     const isAck = (head.flags & http2.ACK) !== 0
     checkShape(head, false, !isAck || from === to)
-    this.#count('settings')
+    this.count('settings')
     if (isAck) {
-      this.#events.settingsAcknowledged()
+      this.#events.settingsAcknowledged?.()
       return
     }
-    const { tableSize, initialWindow } = readSettings(bytes, from, to, this.#limits)
+    const settings = readSettings(bytes, from, to, this.limits)
+    const { tableSize, initialWindow } = settings
     if (tableSize !== undefined) this.encoder.limitTable(tableSize)
     if (initialWindow !== undefined) this.#changeWindows(initialWindow)
+    this.settings(settings)
     this.output.frame(http2.SETTINGS, http2.ACK, 0, EMPTY, 0, 0)
   }
 
   #changeWindows(initialWindow: number): void {
-    const change = initialWindow - this.#initialWindow
-    this.#initialWindow = initialWindow
+    const change = initialWindow - this.initialWindow
+    this.initialWindow = initialWindow
     for (const { content } of this.streams.all())
       if (!this.outflow.creditStream(content, change))
         throw new ConnectionFault(http2.FLOW_CONTROL_ERROR, 'the window of a stream is too large')
@@ -227,13 +200,13 @@ export class Http2FrameHandler implements FrameReceiver, Http2StreamHost {
 
   #ping(head: FrameHead, bytes: Buffer, from: number, to: number): void {
     checkShape(head, false, to - from === 8)
-    this.#count('ping')
-    if ((head.flags & http2.ACK) !== 0) this.#events.pingAcknowledged()
+    this.count('ping')
+    if ((head.flags & http2.ACK) !== 0) this.#events.pingAcknowledged?.()
     else this.output.frame(http2.PING, http2.ACK, 0, bytes, from, to)
   }
 
   #windowUpdate(id: number, bytes: number): void {
-    this.#count('window')
+    this.count('window')
     if (id === 0) {
       if (bytes === 0) throw fault('a window grows by nothing')
       if (!this.outflow.credit(bytes))
@@ -242,15 +215,15 @@ export class Http2FrameHandler implements FrameReceiver, Http2StreamHost {
     }
     const stream = this.streams.get(id)
     if (stream === undefined) {
-      if (this.#isIdle(id)) throw fault('an idle stream gets credit')
+      if (this.isIdle(id)) throw fault('an idle stream gets credit')
     } else if (bytes === 0) {
-      this.#refuse(id, http2.PROTOCOL_ERROR, 'invalid')
+      this.refuse(id, http2.PROTOCOL_ERROR, 'invalid')
     } else if (!this.outflow.creditStream(stream.content, bytes)) {
-      this.#refuse(id, http2.FLOW_CONTROL_ERROR, 'invalid')
+      this.refuse(id, http2.FLOW_CONTROL_ERROR, 'invalid')
     }
   }
 
-  #count(frame: CountedFrame): void {
+  protected count(frame: CountedFrame): void {
     if (!this.meter.tolerates(frame))
       throw new ConnectionFault(http2.ENHANCE_YOUR_CALM, `too many frames of the kind "${frame}"`)
   }

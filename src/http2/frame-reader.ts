@@ -37,7 +37,8 @@ export interface DataPart {
 /** Finds the frames in what is read from a connection. DATA is passed on as it arrives, other frames when complete. */
 export class Http2FrameReader {
   readonly #receiver: FrameReceiver
-  #prefaceRead = 0
+  /** Bytes of the preface that have not arrived; a server sends none. */
+  #prefaceLeft: number
   #isFirst = true
   /** A frame, or only its head, of which a part has arrived. */
   #partial: Buffer | undefined
@@ -47,13 +48,14 @@ export class Http2FrameReader {
   #dataStream = 0
   #dataFlags = 0
 
-  constructor(receiver: FrameReceiver) {
+  constructor(receiver: FrameReceiver, from: 'client' | 'server') {
     this.#receiver = receiver
+    this.#prefaceLeft = from === 'client' ? PREFACE.length : 0
   }
 
   /** Throws `ConnectionFault` for what is not a frame; afterwards nothing may be read. */
   read(bytes: Buffer, length: number): void {
-    let at = this.#prefaceRead < PREFACE.length ? this.#preface(bytes, length) : 0
+    let at = this.#prefaceLeft > 0 ? this.#preface(bytes, length) : 0
     while (at < length) {
       if (this.#dataLeft > 0) at = this.#data(bytes, at, length)
       else if (this.#partial !== undefined) at = this.#complete(this.#partial, bytes, at, length)
@@ -63,11 +65,11 @@ export class Http2FrameReader {
   }
 
   #preface(bytes: Buffer, length: number): number {
-    const count = Math.min(PREFACE.length - this.#prefaceRead, length)
-    const end = this.#prefaceRead + count
-    if (bytes.compare(PREFACE, this.#prefaceRead, end, 0, count) !== 0)
+    const count = Math.min(this.#prefaceLeft, length)
+    const from = PREFACE.length - this.#prefaceLeft
+    if (bytes.compare(PREFACE, from, from + count, 0, count) !== 0)
       throw new ConnectionFault(PROTOCOL_ERROR, 'the connection does not begin with the preface')
-    this.#prefaceRead = end
+    this.#prefaceLeft -= count
     return count
   }
 

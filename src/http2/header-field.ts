@@ -33,6 +33,10 @@ export class HeaderField {
   }
 }
 
+/** Whether trailers are well-formed. */
+export const areTrailers = (fields: readonly HeaderField[]): boolean =>
+  fields.every(({ kind }) => kind === 'regular')
+
 function kindOf(name: string, value: string): FieldKind {
   const isPseudo = name.charCodeAt(0) === COLON
   const from = isPseudo ? 1 : 0

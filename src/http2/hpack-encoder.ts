@@ -12,8 +12,8 @@ const MAX_KNOWN_NAMES = 2048
 /** How a field is represented: in the table, only as text, as text that no proxy may put into a table, or not at all. */
 type Representation = 'indexed' | 'literal' | 'never' | 'absent'
 
-const secret = new Set(['set-cookie', 'authorization', 'proxy-authorization', 'www-authenticate'])
-/** Their values differ from response to response. */
+const secret = new Set(['cookie', 'set-cookie', 'authorization', 'proxy-authorization', 'www-authenticate'])
+/** Their values differ from message to message. */
 const changing = new Set(['content-length', 'content-range', 'etag', 'location', 'age', 'last-modified'])
 
 interface Name {
@@ -26,12 +26,15 @@ interface Name {
 const staticNames = new Map<string, number>()
 for (const [at, [name]] of staticTable.entries()) if (!staticNames.has(name)) staticNames.set(name, at + 1)
 const staticStatuses = new Map<number, number>()
+/** Lines of pseudo-header fields. */
+const staticLines = new Map<string, number>()
 for (const [at, [name, value]] of staticTable.entries())
   if (name === ':status') staticStatuses.set(Number(value), at + 1)
+  else if (name.startsWith(':')) staticLines.set(`${name}: ${value}`, at + 1)
 const STATUS = staticNames.get(':status') ?? 0
 const CONTENT_LENGTH = staticNames.get('content-length') ?? 0
 
-// Services write the same few names, in any case.
+// The same few names are written again and again, in any case.
 const known = new Map<string, Name>()
 
 function nameOf(written: string): Name {
@@ -59,6 +62,14 @@ function trimmed(line: string, from: number): string {
 }
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
+
+/** The pseudo-header fields of a request. */
+export interface RequestPseudoFields {
+  readonly method: string
+  readonly scheme: string
+  readonly authority: string
+  readonly path: string
+}
 
 interface Entry {
   readonly line: string
@@ -94,14 +105,45 @@ export class HpackEncoder {
    * lines that will not be repeated. The result is valid until the next call.
    */
   encode(status: number, length: number | undefined, lines: string, unique = ''): Buffer {
-    this.#reserve(lines.length + unique.length)
+    this.#begin(lines.length + unique.length)
+    if (status > 0) this.#status(status)
+    return this.#fields(length, lines, unique)
+  }
+
+  /** As `encode`, for the head of a request. */
+  encodeRequest(
+    { method, scheme, authority, path }: RequestPseudoFields,
+    length: number | undefined,
+    lines: string,
+    unique: string,
+  ): Buffer {
+    this.#begin(method.length + authority.length + path.length + lines.length + unique.length)
+    this.#pseudo(':method', method, true)
+    this.#pseudo(':scheme', scheme, true)
+    this.#pseudo(':authority', authority, true)
+    // A query is seldom repeated, and would displace other entries.
+    this.#pseudo(':path', path, !path.includes('?'))
+    return this.#fields(length, lines, unique)
+  }
+
+  #begin(textBytes: number): void {
+    this.#reserve(textBytes)
     this.#at = 0
     this.#announceSize()
-    if (status > 0) this.#status(status)
+  }
+
+  #fields(length: number | undefined, lines: string, unique: string): Buffer {
     if (length !== undefined) this.#named(0, CONTENT_LENGTH, 0x0f, String(length))
     this.#lines(lines, true)
     this.#lines(unique, false)
     return output.subarray(0, this.#at)
+  }
+
+  #pseudo(name: string, value: string, mayRepeat: boolean): void {
+    const line = `${name}: ${value}`
+    const index = staticLines.get(line)
+    if (index !== undefined) this.#integer(0x80, 0x7f, index)
+    else if (!mayRepeat || !this.#repeats(line)) this.#field(line, nameOf(name), value, mayRepeat)
   }
 
   #lines(lines: string, mayRepeat: boolean): void {
@@ -133,16 +175,22 @@ export class HpackEncoder {
   }
 
   #line(line: string, mayRepeat: boolean): void {
-    const number = mayRepeat ? this.#numbers.get(line) : undefined
-    if (number !== undefined) {
-      this.#integer(0x80, 0x7f, FIRST_DYNAMIC + this.#inserted - 1 - number)
-      return
-    }
+    if (mayRepeat && this.#repeats(line)) return
     const colon = line.indexOf(':')
     if (colon <= 0) return
     const name = nameOf(line.slice(0, colon))
-    if (name.representation === 'absent') return
-    const value = trimmed(line, colon + 1)
+    if (name.representation !== 'absent') this.#field(line, name, trimmed(line, colon + 1), mayRepeat)
+  }
+
+  /** Refers to the entry of a line that is in the table; false: it is not. */
+  #repeats(line: string): boolean {
+    const number = this.#numbers.get(line)
+    if (number === undefined) return false
+    this.#integer(0x80, 0x7f, FIRST_DYNAMIC + this.#inserted - 1 - number)
+    return true
+  }
+
+  #field(line: string, name: Name, value: string, mayRepeat: boolean): void {
     const size = name.text.length + value.length + ENTRY_OVERHEAD
     const isIndexed = mayRepeat && name.representation === 'indexed'
     if (isIndexed && value.length <= MAX_INDEXED && size <= this.#maxSize) {

@@ -1,17 +1,26 @@
-import type { Writable } from 'node:stream'
 import { END_STREAM, FRAME_HEAD, GOAWAY, RST_STREAM, WINDOW_UPDATE } from '#http2/protocol.ts'
 
 const BLOCK_BYTES = 65_536
 /** Free blocks of the process; more exist only under load. */
 const KEPT_BLOCKS = 64
-/** Beyond these bytes that wait, responses are held back. */
+/** Beyond these bytes that wait, content is held back. */
 const HIGH_WATER = 131_072
 
 const free: Buffer[] = []
 
+/** What frames are written to; a socket is one. */
+export interface FrameSink {
+  /** Bytes that wait for the peer. */
+  readonly writableLength: number
+  /** The bytes must not change until `written` is called. */
+  write(bytes: Buffer, written: (error?: Error | null) => void): unknown
+  /** Half-closes, after what was written. */
+  end(): unknown
+}
+
 /** Collects the frames of one turn of the event loop, and writes them at once. */
 export class Output {
-  readonly #socket: Writable
+  readonly #sink: FrameSink
   readonly #drained: () => void
   readonly #flush = (): void => this.#turnEnds()
   #block: Buffer | undefined
@@ -23,14 +32,14 @@ export class Output {
   #lastAt = 0
   #lastStream = 0
 
-  constructor(socket: Writable, drained: () => void) {
-    this.#socket = socket
+  constructor(sink: FrameSink, drained: () => void) {
+    this.#sink = sink
     this.#drained = drained
   }
 
-  /** Bytes that wait for the client. */
+  /** Bytes that wait for the peer. */
   get waiting(): number {
-    return this.#socket.writableLength + this.#used
+    return this.#sink.writableLength + this.#used
   }
 
   /** Data should wait until `drained` is called. */
@@ -83,7 +92,7 @@ export class Output {
   end(): void {
     this.#write()
     this.#isEnded = true
-    this.#socket.end()
+    this.#sink.end()
   }
 
   #word(type: number, stream: number, value: number): void {
@@ -124,11 +133,11 @@ export class Output {
     this.#block = undefined
     this.#used = 0
     this.#lastStream = 0
-    this.#socket.write(block.subarray(0, used), error => this.#written(block, error))
+    this.#sink.write(block.subarray(0, used), error => this.#written(block, error))
   }
 
   #written(block: Buffer, error: Error | null | undefined): void {
-    // After an error the socket may still hold the memory.
+    // After an error the sink may still hold the memory.
     if (error) return
     if (free.length < KEPT_BLOCKS) free.push(block)
     if (!this.#isCongested || this.waiting >= HIGH_WATER) return

@@ -1,3 +1,4 @@
+import { readLength } from '#http2/content-length.ts'
 import type { HeaderField } from '#http2/header-field.ts'
 
 /** The head of a request that is well-formed (RFC 9113 §8). */
@@ -14,8 +15,6 @@ export interface RequestFields {
   /** All others, in order; Content-Length and Host among them. */
   readonly fields: readonly HeaderField[]
 }
-
-const LENGTH = /^\d{1,15}$/
 
 interface Draft {
   method?: string
@@ -57,8 +56,9 @@ export function requestFields(all: readonly HeaderField[], ends: boolean): Reque
 function takesField(draft: Draft, { name, value }: HeaderField): boolean {
   if (name === 'te') return value.toLowerCase() === 'trailers'
   if (name !== 'content-length') return true
-  if (draft.length !== undefined || !LENGTH.test(value)) return false
-  draft.length = Number(value)
+  const length = readLength(value)
+  if (length === undefined || draft.length !== undefined) return false
+  draft.length = length
   return true
 }
 
@@ -68,7 +68,3 @@ function isTargetComplete({ method, scheme, authority, path, protocol }: Draft):
   if (protocol !== undefined) return isFull && authority !== undefined
   return scheme === undefined && path === undefined && authority !== undefined
 }
-
-/** Whether trailers are well-formed. */
-export const areTrailers = (fields: readonly HeaderField[]): boolean =>
-  fields.every(field => field.kind === 'regular')

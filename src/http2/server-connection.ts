@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { Http2FrameHandler, type FrameEvents } from '#http2/frame-handler.ts'
 import { Http2FrameReader } from '#http2/frame-reader.ts'
 import { defaultLimits, type Http2Limits } from '#http2/limits.ts'
 import { Output } from '#http2/output.ts'
@@ -15,8 +14,9 @@ import {
   SETTINGS_TIMEOUT,
 } from '#http2/protocol.ts'
 import type { RequestFields } from '#http2/request-fields.ts'
-import { ownSettings } from '#http2/settings.ts'
-import type { Http2Stream } from '#http2/stream.ts'
+import { type ServerEvents, ServerFrameHandler } from '#http2/server-frames.ts'
+import type { Http2ServerStream } from '#http2/server-stream.ts'
+import { serverSettings } from '#http2/settings.ts'
 import { readBorrowed, type BorrowedReader } from '#tunnel/socket-reads.ts'
 
 const DRAIN_PING = Buffer.from('draining', 'latin1')
@@ -24,7 +24,7 @@ const DRAIN_PING = Buffer.from('draining', 'latin1')
 export interface Http2ServerOptions {
   readonly limits?: Partial<Http2Limits>
   /** A well-formed request; the stream needs a reader before this returns. */
-  request(stream: Http2Stream, head: RequestFields, isComplete: boolean): void
+  request(stream: Http2ServerStream, head: RequestFields, isComplete: boolean): void
   /** The connection is closed, and all of its streams. */
   closed(): void
   /** A clock in milliseconds; it may advance in steps. */
@@ -32,18 +32,18 @@ export interface Http2ServerOptions {
 }
 
 interface Arrived {
-  readonly stream: Http2Stream
+  readonly stream: Http2ServerStream
   readonly head: RequestFields
   readonly isComplete: boolean
 }
 
 /** The server side of an HTTP/2 connection (RFC 9113), on a socket without a reader. */
-export class Http2ServerConnection implements FrameEvents, BorrowedReader {
+export class Http2ServerConnection implements ServerEvents, BorrowedReader {
   readonly #socket: Socket
   readonly #options: Http2ServerOptions
   readonly #limits: Http2Limits
   readonly #output: Output
-  readonly #handler: Http2FrameHandler
+  readonly #handler: ServerFrameHandler
   readonly #reader: Http2FrameReader
   readonly #passLater = (): void => this.#pass()
   /** Requests of the current read: if a reset follows in it, they are not passed on. */
@@ -63,10 +63,10 @@ export class Http2ServerConnection implements FrameEvents, BorrowedReader {
     this.#limits = limits
     this.#since = this.#writtenSince = options.now()
     this.#output = new Output(socket, () => this.#handler.outflow.pump())
-    const settings = ownSettings(limits)
+    const settings = serverSettings(limits)
     this.#output.frame(SETTINGS, 0, 0, settings, 0, settings.length)
-    this.#handler = new Http2FrameHandler(this.#output, limits, this)
-    this.#reader = new Http2FrameReader(this.#handler)
+    this.#handler = new ServerFrameHandler(this.#output, limits, this)
+    this.#reader = new Http2FrameReader(this.#handler, 'client')
     socket.setNoDelay(true)
     socket.on('error', () => undefined)
     socket.on('close', () => this.#gone())
@@ -141,7 +141,7 @@ export class Http2ServerConnection implements FrameEvents, BorrowedReader {
     this.#socket.destroy()
   }
 
-  request(stream: Http2Stream, head: RequestFields, isComplete: boolean): void {
+  request(stream: Http2ServerStream, head: RequestFields, isComplete: boolean): void {
     this.#arrived.push({ stream, head, isComplete })
   }
 

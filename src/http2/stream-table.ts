@@ -1,6 +1,4 @@
-import type { Http2Stream } from '#http2/stream.ts'
-
-/** The client may have sent frames before it knew of a reset; these many streams are remembered for that. */
+/** The peer may have sent frames before it knew of a reset; these many streams are remembered for that. */
 const MAX_RESET = 512
 
 /**
@@ -10,8 +8,8 @@ const MAX_RESET = 512
 export type StreamState = 'idle' | 'open' | 'reset' | 'skipped' | 'closed'
 
 /** The streams of a connection, by number. */
-export class StreamTable {
-  readonly #open = new Map<number, Http2Stream>()
+export class StreamTable<Stream extends { readonly id: number }> {
+  readonly #open = new Map<number, Stream>()
   readonly #reset = new Set<number>()
   #last = 0
   /** The latest gap in the numbers: above the first, below the second. */
@@ -22,16 +20,16 @@ export class StreamTable {
     return this.#open.size
   }
 
-  /** The highest number that the client has used. */
+  /** The highest number in use so far. */
   get last(): number {
     return this.#last
   }
 
-  get(id: number): Http2Stream | undefined {
+  get(id: number): Stream | undefined {
     return this.#open.get(id)
   }
 
-  all(): IterableIterator<Http2Stream> {
+  all(): IterableIterator<Stream> {
     return this.#open.values()
   }
 
@@ -42,7 +40,7 @@ export class StreamTable {
     return id > this.#gapAbove && id < this.#gapBelow ? 'skipped' : 'closed'
   }
 
-  /** The client has used a new number. */
+  /** A new number is used. */
   use(id: number): void {
     if (id > this.#last + 2) {
       this.#gapAbove = this.#last
@@ -51,7 +49,7 @@ export class StreamTable {
     this.#last = id
   }
 
-  add(stream: Http2Stream): void {
+  add(stream: Stream): void {
     this.#open.set(stream.id, stream)
   }
 

@@ -26,10 +26,8 @@ export interface StreamReader {
   end(trailers: readonly HeaderField[]): void
   /** All that was written is sent, after `write` returned false. */
   drained(): void
-  /** The response is sent, and the request is not complete. */
+  /** The own message is sent, and that of the peer is not complete. */
   sent(): void
-  /** Called every now and then. */
-  checkTimeouts(now: number): void
   /** The last call: the stream is over. `code`: that of its reset; undefined if both directions have ended. */
   closed(code: number | undefined): void
 }
@@ -42,21 +40,21 @@ export interface Http2StreamHost {
   readonly streamWindow: number
   /** Bytes of content wait for a reader; negative: they wait no more. */
   unread(bytes: number): void
-  /** The stream is over. `isOwn`: it was reset from here, so the client may still send on it. */
+  /** The stream is over. `isOwn`: it was reset from here, so the peer may still send on it. */
   over(stream: Http2Stream, isOwn: boolean): void
 }
 
-/** One request and its response. */
-export class Http2Stream implements ContentSource {
+/** What both sides of a connection do with a stream. */
+export abstract class Http2Stream<Reader extends StreamReader = StreamReader> implements ContentSource {
   readonly id: number
   readonly content: OutgoingContent
-  readonly #host: Http2StreamHost
-  #reader: StreamReader | undefined
+  protected readonly host: Http2StreamHost
+  #reader: Reader | undefined
   /** Content that waits for the reader. */
   #held: Buffer[] = []
   #heldBytes = 0
   #trailers: readonly HeaderField[] | undefined
-  /** Bytes that the client may send, and those that it gets back with the next update. */
+  /** Bytes that the peer may send, and those that it gets back with the next update. */
   #window: number
   #consumed = 0
   #lengthLeft: number | undefined
@@ -64,17 +62,13 @@ export class Http2Stream implements ContentSource {
   #isEndDelivered = false
   #isAwaitingDrain = false
   #outgoingTrailers = ''
-  #hasResponded = false
   #isLocallyEnded = false
   #isRemotelyEnded = false
   #isOver = false
-  /** When unsent bytes were last seen to change, and how many there were. */
-  #stalledBytes = 0
-  #stalledSince = 0
 
   constructor(id: number, host: Http2StreamHost, sendWindow: number) {
     this.id = id
-    this.#host = host
+    this.host = host
     this.#window = host.streamWindow
     this.content = new OutgoingContent(id, sendWindow, this)
   }
@@ -83,22 +77,23 @@ export class Http2Stream implements ContentSource {
     return this.#isOver
   }
 
-  /** The client has sent all of its request. */
+  /** The peer has sent all of its message. */
   get isRemotelyEnded(): boolean {
     return this.#isRemotelyEnded
   }
 
-  /** The whole response is sent. */
+  /** The whole own message is sent. */
   get isLocallyEnded(): boolean {
     return this.#isLocallyEnded
   }
 
-  get hasResponded(): boolean {
-    return this.#hasResponded
+  /** The reader has got all of the peer's message. */
+  protected get isEndDelivered(): boolean {
+    return this.#isEndDelivered
   }
 
   /** Sets the reader, which starts with `resume`. */
-  attach(reader: StreamReader): void {
+  attach(reader: Reader): void {
     this.#reader = reader
   }
 
@@ -112,20 +107,10 @@ export class Http2Stream implements ContentSource {
     this.#deliver()
   }
 
-  /**
-   * Sends an interim response, or the head of the response. `length`: Content-Length. `unique`: lines that will not be
-   * repeated on the connection.
-   */
-  respond(status: number, length: number | undefined, lines: string, unique = ''): void {
-    if (this.#isOver || this.#isLocallyEnded) return
-    if (status >= 200) this.#hasResponded = true
-    this.#sendBlock(this.#host.encoder.encode(status, length, lines, unique), 0)
-  }
-
-  /** Sends owned bytes, or keeps them until the client accepts them. False: wait for `drained`. */
+  /** Sends owned bytes, or keeps them until the peer accepts them. False: wait for `drained`. */
   write(bytes: Buffer): boolean {
     if (this.#isOver || this.#isLocallyEnded || bytes.length === 0) return true
-    this.#host.outflow.write(this.content, bytes)
+    this.host.outflow.write(this.content, bytes)
     this.#isAwaitingDrain = this.content.bytes >= HIGH_WATER
     return !this.#isAwaitingDrain
   }
@@ -133,10 +118,10 @@ export class Http2Stream implements ContentSource {
   /** As `write`, for a text of latin1 characters. */
   writeText(text: string): void {
     if (this.#isOver || this.#isLocallyEnded || text === '') return
-    if (!this.#host.outflow.writeText(this.content, text)) this.write(Buffer.from(text, 'latin1'))
+    if (!this.host.outflow.writeText(this.content, text)) this.write(Buffer.from(text, 'latin1'))
   }
 
-  /** Ends the response, after what was written. */
+  /** Ends the own message, after what was written. */
   end(trailers = ''): void {
     if (this.#isOver || this.#isLocallyEnded || this.content.isEnding) return
     this.#outgoingTrailers = trailers
@@ -146,17 +131,17 @@ export class Http2Stream implements ContentSource {
 
   reset(code: number): void {
     if (this.#isOver) return
-    this.#host.output.reset(this.id, code)
-    this.#close(code, true)
+    this.host.output.reset(this.id, code)
+    this.close(code, true)
   }
 
-  /** The client has sent the head; `length`: of the content that it announced. */
+  /** The peer has sent the head; `length`: of the content that it announced. */
   begin(length: number | undefined, isEnded: boolean): void {
     this.#lengthLeft = length
     if (isEnded) this.remoteEnd([])
   }
 
-  /** Owned content from the client; `flow`: what it counts for the window. */
+  /** Owned content from the peer; `flow`: what it counts for the window. */
   receive(bytes: Buffer, flow: number): void {
     this.#window -= flow
     if (this.#lengthLeft !== undefined) this.#lengthLeft -= bytes.length
@@ -170,7 +155,7 @@ export class Http2Stream implements ContentSource {
     }
   }
 
-  /** The client has sent the end of its request. */
+  /** The peer has sent the end of its message. */
   remoteEnd(trailers: readonly HeaderField[]): void {
     if (this.#isOver) return
     if (this.#lengthLeft !== undefined && this.#lengthLeft > 0) {
@@ -180,27 +165,16 @@ export class Http2Stream implements ContentSource {
     this.#isRemotelyEnded = true
     this.#trailers = trailers
     this.#deliver()
-    if (this.#isLocallyEnded) this.#close(undefined, false)
+    if (this.#isLocallyEnded) this.ended()
   }
 
-  /** The client has reset the stream, or the connection is gone. */
+  /** The peer has reset the stream, or the connection is gone. */
   abort(code: number): void {
-    this.#close(code, false)
+    this.close(code, false)
   }
 
-  /** Milliseconds for which the same bytes have waited for the client. */
-  stalledMs(now: number): number {
-    const { bytes } = this.content
-    if (bytes === 0 || bytes !== this.#stalledBytes) {
-      this.#stalledBytes = bytes
-      this.#stalledSince = now
-    }
-    return now - this.#stalledSince
-  }
-
-  checkTimeouts(now: number): void {
-    this.#guard(reader => reader.checkTimeouts(now))
-  }
+  /** Both directions have ended. */
+  protected abstract ended(): void
 
   #take(bytes: Buffer): void {
     if (this.#isFlowing && this.#held.length === 0) {
@@ -209,24 +183,25 @@ export class Http2Stream implements ContentSource {
     }
     this.#held.push(bytes)
     this.#heldBytes += bytes.length
-    this.#host.unread(bytes.length)
+    this.host.unread(bytes.length)
   }
 
   #deliver(): void {
     while (this.#isFlowing && this.#held.length > 0 && !this.#isOver) {
       const bytes = this.#held.shift() ?? EMPTY
       this.#heldBytes -= bytes.length
-      this.#host.unread(-bytes.length)
+      this.host.unread(-bytes.length)
       this.#pass(bytes)
     }
     const trailers = this.#trailers
     if (!this.#isFlowing || trailers === undefined || this.#isEndDelivered || this.#isOver) return
     this.#isEndDelivered = true
-    this.#guard(reader => reader.end(trailers))
+    this.guard(reader => reader.end(trailers))
+    if (this.#isLocallyEnded) this.ended()
   }
 
   #pass(bytes: Buffer): void {
-    this.#guard(reader => reader.data(bytes))
+    this.guard(reader => reader.data(bytes))
     // A reader that paused has taken these bytes, and gets more only later.
     this.#credit(bytes.length)
   }
@@ -234,8 +209,8 @@ export class Http2Stream implements ContentSource {
   /** The window is restored in halves, so that few frames are needed. */
   #credit(bytes: number): void {
     this.#consumed += bytes
-    if (this.#isRemotelyEnded || this.#isOver || this.#consumed < this.#host.streamWindow / 2) return
-    this.#host.output.windowUpdate(this.id, this.#consumed)
+    if (this.#isRemotelyEnded || this.#isOver || this.#consumed < this.host.streamWindow / 2) return
+    this.host.output.windowUpdate(this.id, this.#consumed)
     this.#window += this.#consumed
     this.#consumed = 0
   }
@@ -248,22 +223,29 @@ export class Http2Stream implements ContentSource {
   #drained(): void {
     if (!this.#isAwaitingDrain || this.#isOver) return
     this.#isAwaitingDrain = false
-    this.#guard(reader => reader.drained())
+    this.guard(reader => reader.drained())
   }
 
   /** All content was sent. */
   #finish(): void {
-    const { output, encoder } = this.#host
+    const { output, encoder } = this.host
     if (this.#outgoingTrailers !== '')
-      this.#sendBlock(encoder.encode(0, undefined, this.#outgoingTrailers), END_STREAM)
+      this.sendBlock(encoder.encode(0, undefined, this.#outgoingTrailers), END_STREAM)
     else if (!output.endLast(this.id)) output.frame(DATA, END_STREAM, this.id, EMPTY, 0, 0)
     this.#isLocallyEnded = true
-    if (this.#isRemotelyEnded) this.#close(undefined, false)
-    else this.#guard(reader => reader.sent())
+    if (this.#isRemotelyEnded) this.ended()
+    else this.guard(reader => reader.sent())
   }
 
-  #sendBlock(block: Buffer, flags: number): void {
-    const { output } = this.#host
+  /** Drops what was not sent, as if it were. */
+  protected stopSending(): void {
+    this.content.clear()
+    this.#isLocallyEnded = true
+    this.ended()
+  }
+
+  protected sendBlock(block: Buffer, flags: number): void {
+    const { output } = this.host
     if (block.length <= DEFAULT_FRAME_SIZE) {
       output.frame(HEADERS, flags | END_HEADERS, this.id, block, 0, block.length)
       return
@@ -276,19 +258,19 @@ export class Http2Stream implements ContentSource {
     output.seal()
   }
 
-  #close(code: number | undefined, isOwn: boolean): void {
+  protected close(code: number | undefined, isOwn: boolean): void {
     if (this.#isOver) return
     this.#isOver = true
     this.content.clear()
-    this.#host.unread(-this.#heldBytes)
+    this.host.unread(-this.#heldBytes)
     this.#held = []
     this.#heldBytes = 0
-    this.#host.over(this, isOwn)
-    this.#guard(reader => reader.closed(code))
+    this.host.over(this, isOwn)
+    this.guard(reader => reader.closed(code))
   }
 
   /** An internal error of a reader costs its stream and nothing else. */
-  #guard(action: (reader: StreamReader) => void): void {
+  protected guard(action: (reader: Reader) => void): void {
     const reader = this.#reader
     if (reader === undefined) return
     try {

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { block, END_HEADERS, END_STREAM, FRAME, frame, word } from '../http/http2/wire.ts'
 import { ask } from '../http/http2/support.ts'
 import { until } from '../support/until.ts'
+import { ask as request, pair } from './client-support.ts'
 import { randomFrom, reader, serve } from './support.ts'
 
 const LONG = process.env['TEST_LONG'] !== undefined
@@ -12,15 +13,20 @@ const FRAMES = LONG ? 1_000_000 : 20_000
 const PER_CONNECTION = 200
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-const fields = block([
+const requestFields = block([
   [':method', 'POST'],
   [':scheme', 'https'],
   [':authority', 'shop.example'],
   [':path', '/'],
 ])
 
-/** A frame as an honest client could send it next. */
-function honest(random: (below: number) => number, stream: number): Buffer {
+const responseFields = block([
+  [':status', '200'],
+  ['x-a', 'b'],
+])
+
+/** A frame as an honest peer could send it next, with its fields in header blocks. */
+function honest(random: (below: number) => number, stream: number, fields: Buffer): Buffer {
   const kinds = [
     () => frame(FRAME.headers, END_HEADERS | random(2), stream, fields),
     () => frame(FRAME.data, random(2) * END_STREAM, stream, Buffer.alloc(random(300))),
@@ -45,7 +51,7 @@ function mutated(random: (below: number) => number, bytes: Buffer): Buffer {
   return random(10) === 0 ? Buffer.concat([copy, copy.subarray(random(copy.length))]) : copy
 }
 
-suite(`${FRAMES} frames, most of them mutated`, { timeout: LONG ? 3_600_000 : 120_000 }, () => {
+suite(`${FRAMES} frames of a client, most of them mutated`, { timeout: LONG ? 3_600_000 : 120_000 }, () => {
   for (const seed of [1, 2, 3, 4])
     test(`of the seed ${seed} end connections at worst, and leave nothing behind`, async () => {
       const random = randomFrom(seed)
@@ -63,7 +69,7 @@ suite(`${FRAMES} frames, most of them mutated`, { timeout: LONG ? 3_600_000 : 12
         socket.resume().on('end', () => socket.destroy())
         socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0)]))
         for (let round = 0; round < PER_CONNECTION && !socket.destroyed; round++, sent++) {
-          const given = honest(random, 1 + 2 * random(20))
+          const given = honest(random, 1 + 2 * random(20), requestFields)
           const more = socket.write(random(3) === 0 ? given : mutated(random, given))
           if (!more) await Promise.race([once(socket, 'drain').catch(() => undefined), closed])
           else if (random(20) === 0) await setImmediate()
@@ -76,5 +82,28 @@ suite(`${FRAMES} frames, most of them mutated`, { timeout: LONG ? 3_600_000 : 12
       client.destroy()
       await until(() => host.connections.every(connection => connection.open === 0))
       assert.equal(open, 0)
+    })
+})
+
+suite(`${FRAMES} frames of a server, most of them mutated`, { timeout: LONG ? 3_600_000 : 120_000 }, () => {
+  for (const seed of [5, 6, 7, 8])
+    test(`of the seed ${seed} end connections at worst, and every request`, async () => {
+      const random = randomFrom(seed)
+      for (let sent = 0; sent < FRAMES / 4;) {
+        await using both = await pair()
+        const { wire, connection } = both
+        const asked = Array.from({ length: 20 }, () => request(both, { ends: random(2) === 0 }))
+        for (const { stream } of asked) stream.write(Buffer.alloc(random(3000)))
+        for (let round = 0; round < PER_CONNECTION && connection.isOpen; round++, sent++) {
+          const given = honest(random, 1 + 2 * random(20), responseFields)
+          if (!wire.send(random(3) === 0 ? given : mutated(random, given))) break
+          if (random(20) === 0) await setImmediate()
+        }
+        wire.socket.end()
+        await both.closed
+        assert.equal(connection.open, 0)
+        for (const { reader: recorded } of asked)
+          assert.equal(recorded.seen.filter(event => event.startsWith('closed')).length, 1)
+      }
     })
 })

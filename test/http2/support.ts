@@ -4,9 +4,9 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Http2Limits } from '#http2/limits.ts'
 import type { RequestFields } from '#http2/request-fields.ts'
 import { Http2ServerConnection } from '#http2/server-connection.ts'
-import type { Http2Stream, StreamReader } from '#http2/stream.ts'
+import type { Http2ServerStream, ServerStreamReader } from '#http2/server-stream.ts'
 
-export type Handle = (stream: Http2Stream, head: RequestFields, isComplete: boolean) => void
+export type Handle = (stream: Http2ServerStream, head: RequestFields, isComplete: boolean) => void
 
 export interface Host extends AsyncDisposable {
   readonly port: number
@@ -17,7 +17,7 @@ export interface Host extends AsyncDisposable {
 }
 
 /** A reader that takes everything, except for what a test overrides. */
-export const reader = (given: Partial<StreamReader> = {}): StreamReader => ({
+export const reader = (given: Partial<ServerStreamReader> = {}): ServerStreamReader => ({
   data: () => undefined,
   end: () => undefined,
   drained: () => undefined,

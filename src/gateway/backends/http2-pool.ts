@@ -1,65 +1,66 @@
-import { connect, type ClientHttp2Session } from 'node:http2'
 import { clientNetwork } from '#base/client-network.ts'
 import { FairShare } from '#base/fair-share.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
+import { timeoutChecker } from '#http/timeout-checker.ts'
+import { Http2ClientConnection } from '#http2/client-connection.ts'
+import type { Http2ClientStream, OutgoingHead } from '#http2/client-stream.ts'
 import { DialError } from '#registry/agent-dialer.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-import { asDuplex } from '#tunnel/duplex.ts'
 import { isSessionLost } from '#tunnel/frame.ts'
 
 const MAX_LINKS = 8
-/** Bytes that an upstream may send on one stream before its reader takes any: they may all be buffered. */
-const STREAM_WINDOW = 256 * 1024
-/** Node takes these off the socket at once and only stream windows throttle, so it may be larger. */
-const CONNECTION_WINDOW = 1024 * 1024
 const IDLE = 90_000
 /** Assumed until an upstream has sent its limit. */
 const USUAL_STREAMS = 100
 /** One client gets no more than this fraction of the usual capacity, and always as many as a browser needs. */
 const SHARE = 0.75
 const LEAST = 8
+/** A connection is shared by many clients: those that read slowly must not stall the others. */
+const UNREAD_BYTES = 32 * 1024 * 1024
 
-const sessionOptions = {
-  settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
-  maxSessionMemory: 32,
-  // Clients repeat fields that should be single; that is not for the gateway to reject.
-  strictSingleValueFields: false,
+interface LinkOptions {
+  /** It is for one request. */
+  readonly isSingle: boolean
+  /** Called for each finished request. */
+  left(client: HttpClientConnection): void
+  /** It accepts no more requests. */
+  finishing(): void
 }
 
 /** One connection to an HTTP/2 upstream. */
 export class Http2Link {
-  readonly session: ClientHttp2Session
-  readonly #single: boolean
-  readonly #left: (client: HttpClientConnection) => void
+  readonly #connection: Http2ClientConnection
+  readonly #options: LinkOptions
   #open = 0
   #taken = 0
   #limit = USUAL_STREAMS
   #greeted = false
-  /** The agent's connection was lost, and this one with it. */
-  isLost = false
+  #isLost = false
+  #since = timeoutChecker.now
 
-  /** `left` is called for each finished request. */
-  constructor(session: ClientHttp2Session, single: boolean, left: (client: HttpClientConnection) => void) {
-    this.session = session
-    this.#single = single
-    this.#left = left
-    session.on('remoteSettings', settings => {
-      this.#greeted = true
-      this.#limit = settings.maxConcurrentStreams ?? USUAL_STREAMS
+  constructor(stream: ByteStream, options: LinkOptions) {
+    this.#options = options
+    this.#connection = new Http2ClientConnection(stream, {
+      limits: { unreadBytes: UNREAD_BYTES },
+      settings: streams => {
+        this.#greeted = true
+        this.#limit = streams ?? this.#limit
+      },
+      finishing: () => options.finishing(),
+      closed: error => {
+        timeoutChecker.delete(this)
+        this.#isLost = isSessionLost(error)
+      },
     })
-    session.on('error', () => undefined)
-    session.setTimeout(IDLE, () => {
-      if (this.#open === 0) session.close()
-    })
-    session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW))
   }
 
-  get alive(): boolean {
-    return !this.session.closed && !this.session.destroyed
+  start(): void {
+    timeoutChecker.add(this)
+    this.#connection.start()
   }
 
   get hasRoom(): boolean {
-    return this.alive && !this.#single && this.#open < this.#limit
+    return this.#connection.isOpen && !this.#options.isSingle && this.#open < this.#limit
   }
 
   /** Whether the upstream ever sent anything. */
@@ -72,6 +73,11 @@ export class Http2Link {
     return this.#taken > 1
   }
 
+  /** The agent's connection was lost, and this one with it. */
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
   reserve(): void {
     this.#taken++
     this.#open++
@@ -79,8 +85,22 @@ export class Http2Link {
 
   release(client: HttpClientConnection): void {
     this.#open--
-    this.#left(client)
-    if (this.#single && this.alive) this.session.close()
+    this.#since = timeoutChecker.now
+    this.#options.left(client)
+    if (this.#options.isSingle) this.#connection.finish()
+  }
+
+  /** Sends the head of a reserved request; undefined: the connection was closed meanwhile. */
+  request(head: OutgoingHead): Http2ClientStream | undefined {
+    return this.#connection.isOpen ? this.#connection.request(head) : undefined
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  checkTimeouts(now: number): void {
+    if (this.#open === 0 && now - this.#since > IDLE) this.#connection.finish()
   }
 }
 
@@ -132,7 +152,7 @@ export class Http2Pool {
 
   close(): void {
     this.#closed = true
-    for (const { session } of this.#links) session.destroy()
+    for (const link of this.#links) link.close()
   }
 
   async #connect(client: HttpClientConnection): Promise<Http2Link> {
@@ -143,24 +163,15 @@ export class Http2Pool {
     }
     // It carries requests of many clients, so it does not count for the one that opened it.
     if (this.#shared) stream.hold?.(undefined)
-    const duplex = asDuplex(stream)
-    const session = connect('http://upstream', { ...sessionOptions, createConnection: () => duplex })
-    // HTTP/2 has no half-closed connections, and node would wait for the rest.
-    duplex.once('end', () => session.destroy())
-    duplex.once('close', () => session.destroy())
-    const link = new Http2Link(session, !this.#shared, ({ ip }) => this.#share.release([clientNetwork(ip)]))
+    const link = new Http2Link(stream, {
+      isSingle: !this.#shared,
+      left: ({ ip }) => this.#share.release([clientNetwork(ip)]),
+      finishing: () => {
+        this.#links = this.#links.filter(other => other !== link)
+      },
+    })
     this.#links.push(link)
-    duplex.once('error', error => (link.isLost = isSessionLost(error)))
-    session.on('goaway', () => this.#forget(link))
-    session.once('close', () => this.#forget(link))
-    // Its peer may keep the stream open forever, and a half-closed stream counts as open in the agent.
-    session.once('close', () => stream.abort())
+    link.start()
     return link
-  }
-
-  #forget(link: Http2Link): void {
-    this.#links = this.#links.filter(other => other !== link)
-    // An upstream that sent GOAWAY gets no new requests, but running ones may finish.
-    if (link.alive) link.session.close()
   }
 }

@@ -4,32 +4,32 @@ import { REQUEST_ID, type RequestHead, type ResponseHead } from '#http/head.ts'
 import { HttpError } from '#http/http-error.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import { discardBody, Http2Exchange, lengthOf, type RequestOptions } from '#http/http2/exchange.ts'
-import { RequestBody } from '#http/http2/request-body.ts'
+import { MessageSender } from '#http/http2/message-sender.ts'
 import { KEY_NAME, requestHeadOf } from '#http/http2/request-head.ts'
-import { ResponseSender } from '#http/http2/response-sender.ts'
+import { StreamBody } from '#http/http2/stream-body.ts'
 import { StreamSplice } from '#http/http2/stream-splice.ts'
 import { errorReply } from '#http/pages.ts'
 import type { HeaderField } from '#http2/header-field.ts'
 import { INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from '#http2/protocol.ts'
 import type { RequestFields } from '#http2/request-fields.ts'
-import type { Http2Stream, StreamReader } from '#http2/stream.ts'
+import type { Http2ServerStream, ServerStreamReader } from '#http2/server-stream.ts'
 
 /** RFC 6455 §1.3. */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const LAST_STATUS = 599
 
 /** One request of a client and its response, on a stream. */
-export class StreamRequest extends Http2Exchange implements StreamReader {
-  readonly #stream: Http2Stream
+export class StreamRequest extends Http2Exchange implements ServerStreamReader {
+  readonly #stream: Http2ServerStream
   readonly #now: () => number
-  #body: RequestBody | undefined
-  #sender: ResponseSender | undefined
+  #body: StreamBody | undefined
+  #sender: MessageSender | undefined
   #splice: StreamSplice | undefined
   #hasRefused = false
   /** Its body is invalid and the error was sent: the service's response is dropped. */
   #isBroken = false
 
-  constructor(stream: Http2Stream, options: RequestOptions, now: () => number) {
+  constructor(stream: Http2ServerStream, options: RequestOptions, now: () => number) {
     super(options)
     this.#stream = stream
     this.#now = now
@@ -108,9 +108,10 @@ export class StreamRequest extends Http2Exchange implements StreamReader {
     }
   }
 
-  #bodyOf(head: RequestHead): RequestBody {
-    return new RequestBody({
+  #bodyOf(head: RequestHead): StreamBody {
+    return new StreamBody({
       stream: this.#stream,
+      from: 'client',
       framing: head.framing,
       idleMs: this.bodyPatience(head),
       now: this.#now,
@@ -191,7 +192,7 @@ export class StreamRequest extends Http2Exchange implements StreamReader {
       this.#stream.end()
       return
     }
-    this.#sender = new ResponseSender({
+    this.#sender = new MessageSender({
       stream: this.#stream,
       body,
       head: () => this.#respond(head),

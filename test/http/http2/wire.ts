@@ -1,4 +1,4 @@
-import type { TLSSocket } from 'node:tls'
+import type { Socket } from 'node:net'
 import type { Gateway } from './support.ts'
 import { until } from '../../support/until.ts'
 
@@ -92,19 +92,21 @@ interface Seen {
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-/** A visitor that writes its frames by hand. */
+/** A peer that writes its frames by hand. */
 export class Wire {
-  readonly socket: TLSSocket
+  readonly socket: Socket
   readonly frames: Seen[] = []
   readonly gone: Promise<void>
   /** Told of every frame as it comes. */
   onFrame: ((seen: Seen) => void) | undefined
   #rest = Buffer.alloc(0)
+  #prefaceLeft: number
   #wake: (() => void) | undefined
   #over = false
 
-  private constructor(socket: TLSSocket) {
+  private constructor(socket: Socket, isServer: boolean) {
     this.socket = socket
+    this.#prefaceLeft = isServer ? PREFACE.length : 0
     socket.setNoDelay()
     socket.on('data', (bytes: Buffer) => this.#take(bytes))
     this.gone = new Promise(resolve =>
@@ -117,9 +119,14 @@ export class Wire {
     socket.on('end', () => socket.destroy())
   }
 
-  /** A connection whose settings are agreed on. */
+  /** A server, whose settings are not sent yet. */
+  static accept(socket: Socket): Wire {
+    return new Wire(socket, true)
+  }
+
+  /** A client whose settings are agreed on. */
   static async open(host: Pick<Gateway, 'raw'>): Promise<Wire> {
-    const wire = new Wire(await host.raw())
+    const wire = new Wire(await host.raw(), false)
     wire.send(PREFACE, frame(FRAME.settings, 0, 0))
     await wire.find(({ type, flags }) => type === FRAME.settings && flags === 0)
     wire.send(frame(FRAME.settings, ACK, 0))
@@ -150,7 +157,9 @@ export class Wire {
   }
 
   #take(bytes: Buffer): void {
-    this.#rest = Buffer.concat([this.#rest, bytes])
+    const skipped = Math.min(this.#prefaceLeft, bytes.length)
+    this.#prefaceLeft -= skipped
+    this.#rest = Buffer.concat([this.#rest, bytes.subarray(skipped)])
     while (this.#rest.length >= 9) {
       const size = 9 + this.#rest.readUIntBE(0, 3)
       if (this.#rest.length < size) break

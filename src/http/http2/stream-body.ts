@@ -1,5 +1,5 @@
 import type { Body, BodySink, Framing } from '#http/body.ts'
-import { trailerLines } from '#http/http2/fields.ts'
+import { type FieldsSender, trailerLines } from '#http/http2/fields.ts'
 import { sendChunk } from '#http/send-chunk.ts'
 import type { HeaderField } from '#http2/header-field.ts'
 import { CANCEL } from '#http2/protocol.ts'
@@ -7,16 +7,19 @@ import type { Http2Stream } from '#http2/stream.ts'
 
 export interface BodyOptions {
   readonly stream: Http2Stream
+  readonly from: FieldsSender
   readonly framing: Framing
-  /** Milliseconds without data, while it is read, after which the request is aborted. */
+  /** Milliseconds without data, while it is read, after which the stream is reset. */
   readonly idleMs: number
   now(): number
   /** The body violates the protocol; called before its reader is notified. */
-  broken(reason: string): void
+  broken?(reason: string): void
+  /** The rest of the body is not needed. */
+  cancelled?(): void
 }
 
-/** The content of a request on an HTTP/2 stream. */
-export class RequestBody implements Body {
+/** The content of a message on an HTTP/2 stream. */
+export class StreamBody implements Body {
   readonly framing: Framing
   readonly #options: BodyOptions
   readonly #stream: Http2Stream
@@ -72,6 +75,7 @@ export class RequestBody implements Body {
     if (this.#isFinished) return
     this.#leave()
     this.#stream.pause()
+    this.#options.cancelled?.()
   }
 
   /** Disables the idle timeout: both sides send. */
@@ -99,9 +103,9 @@ export class RequestBody implements Body {
     const sink = this.#sink
     if (sink === undefined) return
     const pairs = fields.flatMap(({ name, value }) => [name, value])
-    const trailers = trailerLines(pairs, 'client')
+    const trailers = trailerLines(pairs, this.#options.from)
     if (trailers === undefined) {
-      this.#options.broken('a trailer is not valid')
+      this.#options.broken?.('a trailer is not valid')
       this.fail('The trailers are not valid.')
       return
     }

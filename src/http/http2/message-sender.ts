@@ -4,20 +4,21 @@ import type { Http2Stream } from '#http2/stream.ts'
 interface SenderOptions {
   readonly stream: Http2Stream
   readonly body: Body
-  /** Sends the head; false: it could not be sent, and another response was. */
-  head(): boolean
+  /** Sends the head, if it is not sent yet; false: it could not be sent, and another message was. */
+  head?(): boolean
   /** The body was truncated; `isSent`: whether the head was sent. */
   failed(isSent: boolean): void
 }
 
-/** Sends the head and the body of a response. */
-export class ResponseSender implements BodySink {
+/** Sends the head and the body of a message on a stream. */
+export class MessageSender implements BodySink {
   readonly #options: SenderOptions
-  #isSent = false
+  #isSent: boolean
   #isOver = false
 
   constructor(options: SenderOptions) {
     this.#options = options
+    this.#isSent = options.head === undefined
   }
 
   start(): void {
@@ -48,7 +49,7 @@ export class ResponseSender implements BodySink {
     if (!this.#isOver) this.#options.body.resume()
   }
 
-  /** The client has disconnected. */
+  /** The peer has disconnected, or needs no more. */
   cancel(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -57,7 +58,7 @@ export class ResponseSender implements BodySink {
 
   #sendHead(): boolean {
     if (this.#isSent) return true
-    this.#isSent = this.#options.head()
+    this.#isSent = this.#options.head?.() === true
     if (!this.#isSent) this.cancel()
     return this.#isSent
   }
