@@ -131,8 +131,10 @@ export abstract class Http2Stream<Reader extends StreamReader = StreamReader> im
 
   reset(code: number): void {
     if (this.#isOver) return
-    this.host.output.reset(this.id, code)
-    this.close(code, true)
+    // A peer that has sent and received everything knows the stream no more.
+    const isKnown = !this.#isLocallyEnded || !this.#isRemotelyEnded
+    if (isKnown) this.host.output.reset(this.id, code)
+    this.close(code, isKnown)
   }
 
   /** The peer has sent the head; `length`: of the content that it announced. */

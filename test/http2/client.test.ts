@@ -143,6 +143,16 @@ suite('a response over HTTP/2', () => {
     }
   })
 
+  test('that is complete is not reset when its reader has no more use for it', async () => {
+    await using both = await pair()
+    const { stream, reader } = ask(both)
+    reader.end = () => stream.reset(CANCEL)
+    both.wire.send(headers(1, OK, { endStream: true }))
+    await reader.over
+    await settled(both)
+    assert.equal(both.wire.frames.filter(({ type }) => type === FRAME.reset).length, 0)
+  })
+
   test('gets credit only for what is read', async () => {
     await using both = await pair()
     const { stream, reader } = ask(both, { reads: false })

@@ -104,6 +104,25 @@ suite('an upstream that speaks HTTP/2', () => {
     for (const answer of answers) assert.equal((await answer).status, 200)
   })
 
+  test('serves thousands of requests on one connection, and gets no frame that it must count as invalid', async () => {
+    // Node closes a connection after 1000 invalid frames.
+    const rounds = 30
+    await using behind = await upstream(
+      h2c(stream => {
+        stream.respond({ ':status': 200 }, { waitForTrailers: true })
+        stream.on('wantTrailers', () => stream.sendTrailers({ 'x-a': 'b' }))
+        stream.end('ok')
+      }),
+    )
+    await using host = await gateway(behind.backend)
+    const client = await host.client()
+    for (let round = 0; round < rounds; round++) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => ask(client, { ':path': '/' })))
+      assert.ok(answers.every(({ status, text }) => status === 200 && text === 'ok'))
+    }
+    assert.equal(behind.sockets.length, 1)
+  })
+
   test('is connected to again when it has gone away, and a refused request is sent again', async () => {
     let requests = 0
     await using behind = await upstream(
