@@ -6,7 +6,24 @@ export const authorities = (given: string): readonly string[] =>
   given === 'host' ? systemAuthorities() : [pemInput(given)]
 
 /** The published package also runs on Node 20, which knows only its bundled roots. */
-export const systemAuthorities = (): readonly string[] =>
-  typeof tls.getCACertificates === 'function'
-    ? [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])]
-    : rootCertificates
+const knowsSystem = typeof tls.getCACertificates === 'function'
+
+/** Node's own CAs and those of the system. */
+const systemAuthorities = (): readonly string[] =>
+  knowsSystem ? [...tls.getCACertificates('default'), ...moreAuthorities()] : rootCertificates
+
+let more: readonly string[] | undefined
+
+/** Those of the system that Node does not trust by itself; Node, too, reads them once. */
+export function moreAuthorities(): readonly string[] {
+  more ??= knowsSystem ? readMore() : []
+  return more
+}
+
+function readMore(): readonly string[] {
+  const own = new Set(tls.getCACertificates('default').map(unwrapped))
+  return [...new Set(tls.getCACertificates('system'))].filter(pem => !own.has(unwrapped(pem)))
+}
+
+/** Node wraps the lines of its own otherwise. */
+const unwrapped = (pem: string): string => pem.replaceAll('\n', '')

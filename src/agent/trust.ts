@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSecureContext, type SecureContext } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import { AgentError } from '#agent/agent-error.ts'
-import { authorities, systemAuthorities } from '#agent/authorities.ts'
+import { authorities, moreAuthorities } from '#agent/authorities.ts'
 import { Problem } from '#base/errors.ts'
 import { isLoopbackHost } from '#base/hosts.ts'
 import { dataFolder } from '#base/running-server.ts'
+import { contextTrusting, contextTrustingAlso } from '#base/trusting-context.ts'
 
 /** Which gateways an agent trusts. */
 export class Trust {
@@ -35,10 +36,9 @@ export class Trust {
   #make(local: string): SecureContext {
     // The system's roots are read only if they are used: it takes time and memory.
     const needsRoots = this.given === 'host' || (!this.#isOnly && local === '')
-    const roots = needsRoots ? systemAuthorities() : []
-    const ca = [...roots, ...this.#named, ...(local === '' ? [] : [local])]
+    const named = [...this.#named, ...(local === '' ? [] : [local])]
     try {
-      return createSecureContext({ ca, minVersion: 'TLSv1.2' })
+      return needsRoots ? contextTrustingAlso([...moreAuthorities(), ...named]) : contextTrusting(named)
     } catch (error) {
       const problem = new Problem('agent_file', { path: 'with the authority', reason: 'it is not PEM' })
       throw AgentError.of(problem, { permanent: true, cause: error })

@@ -1,4 +1,4 @@
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import type { Range } from '#base/addresses.ts'
 import { EgressError, type Egress, type EgressAnswer, type EgressRequest } from '#base/egress.ts'
 import { openConnection, type Line } from '#base/egress/connect.ts'
@@ -7,6 +7,7 @@ import { reachOf } from '#base/egress/reachable.ts'
 import { redirected, webAddress } from '#base/egress/redirect.ts'
 import { Resolver, type Lookup } from '#base/egress/resolver.ts'
 import { send, type Hop, type Limits } from '#base/egress/send.ts'
+import { contextTrustingAlso } from '#base/trusting-context.ts'
 
 export interface EgressOptions {
   /** Non-public networks that may be reached. */
@@ -28,7 +29,7 @@ export function createEgress({ allow, ca = [], lookup }: EgressOptions): Egress 
   let trust: SecureContext | undefined
   const line: Line = {
     resolver: new Resolver(reachOf(allow), lookup),
-    trust: () => (trust ??= trustOf(ca)),
+    trust: () => (trust ??= contextTrustingAlso(ca)),
   }
   return {
     request: (url, request = {}) =>
@@ -41,11 +42,6 @@ export function createEgress({ allow, ca = [], lookup }: EgressOptions): Egress 
         openConnection(line, target, signal),
       ),
   }
-}
-
-function trustOf(ca: readonly string[]): SecureContext {
-  const roots = ca.length === 0 ? {} : { ca: [...getCACertificates('default'), ...ca] }
-  return createSecureContext({ minVersion: 'TLSv1.2', ...roots })
 }
 
 function firstHop(url: string, { method = 'GET', headers = {}, body }: EgressRequest): Hop {
