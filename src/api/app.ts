@@ -57,7 +57,8 @@ export function createApi(options: ApiOptions): HttpServer {
       operationRoute(operation, admission, { cache, applied: options.applied }),
     )
   }
-  addStreams(server, { store: options.store, log: options.log, admission })
+  const { store, live, log } = options
+  addStreams(server, { store, live, log, admission })
   addDashboard(server, options, admission)
   addDashboardPages(server, options, admission)
   addSingletons(server, options, admission, {

@@ -1,15 +1,10 @@
 import type { ResourceBody } from '#contract/body.ts'
+import type { onlineKinds } from '#contract/kinds/live.ts'
+import type { Change } from '#contract/streams.ts'
 import type { ExplainedRequest, RequestToExplain } from '#contract/route-explanation.ts'
 
 export type LiveKind =
-  | 'tunnel_session'
-  | 'tunnel'
-  | 'endpoint'
-  | 'request'
-  | 'audit_event'
-  | 'event_delivery'
-  | 'node'
-  | 'dns_zone'
+  (typeof onlineKinds)[number] | 'request' | 'audit_event' | 'event_delivery' | 'node' | 'dns_zone'
 export type LiveCommand = 'restart' | 'stop' | 'update' | 'replay' | 'test' | 'drain'
 
 export interface LivePage {
@@ -75,6 +70,8 @@ export interface Live {
   nameOwners(names: readonly string[]): Promise<string[]>
   /** Reports each request that has ended and passes the filters; returns how to stop. */
   watchRequests(filters: Readonly<Record<string, string>>, watcher: LiveRequestWatcher): () => void
+  /** Reports agents, tunnels and endpoints as they go online and offline, at any node; returns how to stop. */
+  watchOnline(seen: (change: Change) => void): () => void
   /** What would handle a request; nothing is sent. */
   explain(request: RequestToExplain): Promise<ExplainedRequest>
   /** Undefined if the request was not captured, or its capture was evicted. */

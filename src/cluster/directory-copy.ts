@@ -26,9 +26,11 @@ export class DirectoryCopy {
 
   apply(change: DirectoryChange): void {
     switch (change.is) {
-      case 'session_added':
+      case 'session_added': {
+        const isReplaced = this.sessions.has(change.session.id)
         this.sessions.set(change.session.id, change.session)
-        return this.#notify(listener => listener.sessionAdded?.(change.session))
+        return this.#notify(listener => listener.sessionAdded?.(change.session, isReplaced))
+      }
       case 'session_removed':
         this.sessions.delete(change.session.id)
         return this.#notify(listener => listener.sessionRemoved?.(change.session, change.error))

@@ -5,8 +5,8 @@ import type { Directory } from '#registry/directory.ts'
 export const ownSessions = (directory: Directory, node: string): Pick<Directory, 'watch'> => ({
   watch: listener =>
     directory.watch({
-      sessionAdded: session => {
-        if (machineOf(session.node) === node) listener.sessionAdded?.(session)
+      sessionAdded: (session, isReplaced) => {
+        if (machineOf(session.node) === node) listener.sessionAdded?.(session, isReplaced)
       },
       sessionRemoved: (session, error) => {
         if (machineOf(session.node) === node) listener.sessionRemoved?.(session, error)

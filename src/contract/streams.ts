@@ -1,7 +1,8 @@
 import type { Filter } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
+import { isOnlineKind } from '#contract/kinds/live.ts'
 import { request } from '#contract/kinds/request.ts'
-import { integer, line, object, oneOf, type TSchema } from '#contract/schema.ts'
+import { integer, line, object, oneOf, type Static, type TSchema } from '#contract/schema.ts'
 import { readSchema } from '#contract/shape-schema.ts'
 
 /** Server-sent events (WHATWG HTML, section 9.2) for as long as the client stays connected. */
@@ -17,14 +18,14 @@ export interface Stream {
 
 export const changeKinds = ['created', 'updated', 'deleted'] as const
 
-/** Sent instead of messages that a slow client did not read in time. */
+/** Sent instead of messages that a slow client did not read in time, or that were too many at once. */
 export const DROPPED = { event: 'dropped', data: object({ count: integer(1, Number.MAX_SAFE_INTEGER) }) }
 
 // A stream begins now.
 const { since: _, ...requestFilters } = request.filters ?? {}
 
-const storedKinds = Object.values(kinds).flatMap(({ live, key, name }) =>
-  live || key !== 'id' ? [] : [name],
+const changingKinds = Object.values(kinds).flatMap(({ live, key, name }) =>
+  key === 'id' && (!live || isOnlineKind(name)) ? [name] : [],
 )
 
 export const streams = {
@@ -37,14 +38,17 @@ export const streams = {
   },
   changes: {
     path: '/changes/stream',
-    summary: 'Changed resources as they are committed by any server, as server-sent events.',
+    summary:
+      'Resources as they are changed by any server, and agents, tunnels and endpoints as they go online and offline, as server-sent events.',
     event: 'change',
     data: object({ kind: line(), id: line(), change: oneOf(...changeKinds) }),
     filters: {
       kind: {
         doc: 'Only changes of this kind, such as ip_policy.',
-        values: { pattern: storedKinds.join('|'), example: storedKinds.join(', ') },
+        values: { pattern: changingKinds.join('|'), example: changingKinds.join(', ') },
       },
     },
   },
 } as const satisfies Record<string, Stream>
+
+export type Change = Static<typeof streams.changes.data>

@@ -64,7 +64,8 @@ export type Added =
   { readonly ok: true } | { readonly ok: false; readonly holder: TunnelRecord; readonly conflict: Conflict }
 
 export interface DirectoryListener {
-  sessionAdded?(session: SessionRecord): void
+  /** `isReplaced`: a session with its id was known. */
+  sessionAdded?(session: SessionRecord, isReplaced: boolean): void
   /** `error` is why it was removed; undefined when it closed normally. */
   sessionRemoved?(session: SessionRecord, error: string | undefined): void
   added?(tunnel: TunnelRecord): void

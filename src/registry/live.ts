@@ -1,4 +1,4 @@
-import { derivedId, randomPart, timePart } from '#base/ids.ts'
+import { randomPart, timePart } from '#base/ids.ts'
 import { parseHostPort } from '#base/hosts.ts'
 import { alwaysCaptured } from '#registry/always-captured.ts'
 import type { AgentCommand, Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
@@ -10,11 +10,18 @@ import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
 import { hostportsOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
-import type { RowOf } from '#registry/records/source.ts'
-import { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
+import type { onlineKinds } from '#contract/kinds/live.ts'
+import type { Change } from '#contract/streams.ts'
+import {
+  edgeEndpointId,
+  edgeKinds,
+  tunnelEndpointId,
+  watchOnline,
+  type EdgeRow,
+} from '#registry/online-changes.ts'
 
 type ResourceBody = Record<string, unknown>
-type LiveKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'request'
+type LiveKind = (typeof onlineKinds)[number] | 'request'
 
 export interface LiveOptions {
   readonly info: GatewayInfo
@@ -88,10 +95,7 @@ export interface OnlineCounts {
   readonly tcpPorts: number
 }
 
-const edgeKinds = [httpsEdge, tlsEdge, tcpEdge] as const
 const edgeProtos = { https_edge: 'https', tls_edge: 'tls', tcp_edge: 'tcp' } as const
-
-type EdgeRow = RowOf<(typeof edgeKinds)[number]>
 
 /** The online state, in the form of the management API. */
 export class LiveView {
@@ -152,6 +156,11 @@ export class LiveView {
       seen: it => watcher.seen(this.#request(it)),
       dropped: count => watcher.dropped(count),
     })
+  }
+
+  /** Reports agents, tunnels and endpoints as they go online and offline; returns how to stop. */
+  watchOnline(seen: (change: Change) => void): () => void {
+    return watchOnline(this.#options, seen)
   }
 
   /** What would handle a request, according to the router of a gateway process. */
@@ -229,7 +238,7 @@ export class LiveView {
       proto: address?.scheme ?? null,
       region: this.#regionOf(tunnel),
       tunnel_session: baseId(tunnel.sessionId),
-      endpoint: address === undefined ? null : `ep_${randomPart(id)}`,
+      endpoint: address === undefined ? null : tunnelEndpointId(tunnel),
       labels,
       backends: groups.map(group => group.id),
       forwards_to: tunnel.forwardsTo,
@@ -240,7 +249,7 @@ export class LiveView {
     const { url, address, startedAt } = tunnel
     const id = baseId(tunnel.id)
     return {
-      id: `ep_${randomPart(id)}`,
+      id: tunnelEndpointId(tunnel),
       region: this.#regionOf(tunnel),
       created_at: startedAt,
       updated_at: startedAt,
@@ -266,8 +275,7 @@ export class LiveView {
 
   *#endpoints(): Generator<[id: string, body: () => ResourceBody]> {
     for (const tunnel of primaryOnly(this.#options.directory.tunnels))
-      if (tunnel.address !== undefined)
-        yield [`ep_${randomPart(baseId(tunnel.id))}`, () => this.#endpoint(tunnel)]
+      if (tunnel.address !== undefined) yield [tunnelEndpointId(tunnel), () => this.#endpoint(tunnel)]
     for (const edge of this.#edges())
       for (const body of this.#endpointsOf(edge)) yield [String(body['id']), () => body]
   }
@@ -286,7 +294,7 @@ export class LiveView {
     const { host = '', port = 0 } = parseHostPort(hostport) ?? {}
     const shownPort = proto === 'tcp' ? port : (info.httpsPort ?? port)
     return {
-      id: derivedId('ep', edge.id, hostport),
+      id: edgeEndpointId(edge, hostport),
       region: info.region,
       created_at: edge.body.created_at,
       updated_at: edge.body.created_at,

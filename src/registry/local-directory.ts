@@ -26,8 +26,9 @@ export class LocalDirectory implements Directory {
   }
 
   async addSession(record: SessionRecord): Promise<void> {
+    const isReplaced = this.sessions.has(record.id)
     this.sessions.set(record.id, record)
-    this.#notify(listener => listener.sessionAdded?.(record))
+    this.#notify(listener => listener.sessionAdded?.(record, isReplaced))
   }
 
   async removeSession(

@@ -42,6 +42,7 @@ export function withNodes(online: Live, options: NodesOptions): Live {
     tunnelsOf: group => online.tunnelsOf(group),
     nameOwners: names => online.nameOwners(names),
     explain: request => online.explain(request),
+    watchOnline: seen => online.watchOnline(seen),
     watchRequests: (filters, watcher) => online.watchRequests(filters, watcher),
     capture: id => online.capture(id),
     replay: order => online.replay(order),

@@ -4,9 +4,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Change } from '#contract/streams.ts'
 import { disposable } from '../agent/support.ts'
 import { TestAgent } from '../gateway/agents/support.ts'
 import { ssh } from '../ssh/support.ts'
+import { FollowedChanges } from '../support/followed-changes.ts'
 import { Folder } from '../support/folder.ts'
 import { newSshKey } from '../support/openssh.ts'
 import { runAdit } from '../support/server.ts'
@@ -50,6 +52,30 @@ suite('a cluster of three nodes', () => {
     for (const node of cluster.nodes) {
       const nodes = await untilStates(node, ['live', 'live', 'live'])
       assert.equal(new Set(nodes.map(({ id }) => id)).size, 3)
+    }
+  })
+
+  test('the stream of changes of every node has agents of any node, once each', async () => {
+    await using first = await FollowedChanges.open(cluster.at(0).process.api)
+    await using last = await FollowedChanges.open(cluster.at(2).process.api)
+    const agent = await cluster.connect()
+    const tunnel = await agent.listen({ forwardTo: 1, proto: 'http' })
+    await untilTwoConnections(cluster)
+    const isOpen = (seen: readonly Change[]): boolean => seen.some(({ kind }) => kind === 'endpoint')
+    await Promise.all([first.until(isOpen), last.until(isOpen)])
+    await tunnel.close()
+    const closed = (seen: readonly Change[]): boolean =>
+      seen.some(({ kind, change }) => kind === 'endpoint' && change === 'deleted')
+    await Promise.all([first.until(closed), last.until(closed)])
+    await agent.close()
+    for (const followed of [first, last]) {
+      const { id = '' } = followed.seen.find(({ kind }) => kind === 'tunnel_session') ?? {}
+      assert.deepEqual(await followed.lifeOf(id), ['tunnel_session created', 'tunnel_session deleted'])
+      for (const kind of ['tunnel', 'endpoint'])
+        assert.deepEqual(
+          followed.seen.filter(each => each.kind === kind).map(({ change }) => change),
+          ['created', 'deleted'],
+        )
     }
   })
 

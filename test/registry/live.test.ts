@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Live } from '#api/live.ts'
-import { isId, newId } from '#base/ids.ts'
+import { derivedId, isId, newId } from '#base/ids.ts'
 import { LiveView } from '#registry/live.ts'
 import { group, httpsEdge, startPlan } from '../gateway/routing/support.ts'
 import { noRequests } from '../support/no-requests.ts'
@@ -138,6 +138,44 @@ suite('what is online', () => {
       before = String(page.at(-1)?.['id'])
     }
     assert.deepEqual(pages, ids)
+  })
+
+  test('reports an agent with several connections once, and what it replaces', async () => {
+    await using world = await startLive()
+    const { directory } = world.gateway
+    const agent = await world.agent()
+    const { Id } = await agent.bind('https')
+    const seen: string[] = []
+    const stop = world.live.watchOnline(({ id, change }) => seen.push(`${id} ${change}`))
+    const [session, tunnel] = [directory.sessions.get(agent.clientId), directory.tunnels.get(Id)]
+    assert.ok(session && tunnel)
+    const endpoint = Id.replace('tn_', 'ep_')
+    await directory.addSession({ ...session, ip: '192.0.2.1' })
+    assert.deepEqual(seen.splice(0), [`${session.id} updated`])
+    await directory.addTunnel({ ...tunnel, metadata: 'other' })
+    const both = (change: string): string[] => [`${Id} ${change}`, `${endpoint} ${change}`]
+    assert.deepEqual(seen.splice(0), [...both('deleted'), ...both('created')])
+    const other = { id: `${session.id}/1`, node: session.node }
+    await directory.addSession({ ...session, ...other })
+    await directory.addTunnel({ ...tunnel, id: `${Id}/1`, sessionId: other.id })
+    await directory.removeSession(session.id, session.node)
+    assert.deepEqual(seen, [])
+    await directory.removeSession(other.id, other.node)
+    assert.deepEqual(seen.splice(0), [...both('deleted'), `${session.id} deleted`])
+    stop()
+    await directory.addSession(session)
+    assert.deepEqual(seen, [])
+  })
+
+  test('reports the endpoints of an edge that changes', async () => {
+    await using world = await startLive()
+    const edge = httpsEdge(world.source, ['a.test', 'b.test'])
+    const [a, b] = ['a.test', 'b.test'].map(name => derivedId('ep', edge, `${name}:443`))
+    const seen: string[] = []
+    world.live.watchOnline(({ kind, id, change }) => seen.push(`${kind} ${id} ${change}`))
+    world.source.put('https_edge', edge, { hostports: ['a.test:443', 'c.test:443'] })
+    const c = derivedId('ep', edge, 'c.test:443')
+    assert.deepEqual(seen, [`endpoint ${b} deleted`, `endpoint ${a} updated`, `endpoint ${c} created`])
   })
 
   test('takes commands', async () => {

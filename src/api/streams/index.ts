@@ -3,33 +3,37 @@ import type { Call } from '#api/call.ts'
 import type { HttpServer } from '#api/http-server.ts'
 import { readFilters } from '#api/paging.ts'
 import { ownerLimit, requireAccess } from '#api/records.ts'
+import type { Live } from '#api/live.ts'
 import { ChangeFeed } from '#api/streams/change-feed.ts'
+import { OnlineFeed } from '#api/streams/online-feed.ts'
 import { OpenStreams, type Feed } from '#api/streams/open-streams.ts'
 import { showLive } from '#api/live-view.ts'
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
-import { kindByName } from '#contract/kinds/index.ts'
+import { kindByName, kindNamed } from '#contract/kinds/index.ts'
 import { request } from '#contract/kinds/request.ts'
-import { streams, type changeKinds } from '#contract/streams.ts'
+import { streams, type Change } from '#contract/streams.ts'
 import type { RowChange, Store } from '#store/store.ts'
 
 export interface StreamsOptions {
   readonly store: Store
+  readonly live: Pick<Live, 'watchOnline'>
   readonly log: Log
   readonly admission: ApiAdmission
 }
 
 type Filters = Readonly<Record<string, string>>
 
-const changeOf: Readonly<Record<RowChange['op'], (typeof changeKinds)[number]>> = {
+const changeOf: Readonly<Record<RowChange['op'], Change['change']>> = {
   insert: 'created',
   update: 'updated',
   remove: 'deleted',
 }
 
 /** The streams of the API. */
-export function addStreams(server: HttpServer, { store, log, admission }: StreamsOptions): void {
+export function addStreams(server: HttpServer, { store, live, log, admission }: StreamsOptions): void {
   const changes = new ChangeFeed(store, log)
+  const online = new OnlineFeed(live)
   const open = new OpenStreams(httpCall => admission.identify(httpCall), server.closing)
 
   const requestFeed = async (call: Call, filters: Filters): Promise<Feed> => {
@@ -47,15 +51,26 @@ export function addStreams(server: HttpServer, { store, log, admission }: Stream
 
   const changeFeed = async (call: Call, { kind: only }: Filters): Promise<Feed> => {
     await changes.ready()
-    return stream =>
-      changes.listen(change => {
-        if (only !== undefined && only !== change.kind) return
-        void inBackground({ task: 'streams', log }, async () => {
-          if (!(await mayRead(change, call))) return
-          const { kind, id } = change
-          stream.send(streams.changes.event, JSON.stringify({ kind, id, change: changeOf[change.op] }))
-        })
-      })
+    const isWanted = (kind: string): boolean => only === undefined || only === kind
+    // All of a kind have the same readers: what is online has no rows whose owner could be asked.
+    const isShown = (kind: string): boolean => isWanted(kind) && ownerLimit(kindNamed(kind), call) === null
+    return stream => {
+      const send = (change: Change): void => stream.send(streams.changes.event, JSON.stringify(change))
+      const stops = [
+        changes.listen(change => {
+          if (!isWanted(change.kind)) return
+          void inBackground({ task: 'streams', log }, async () => {
+            const { kind, id, op } = change
+            if (await mayRead(change, call)) send({ kind, id, change: changeOf[op] })
+          })
+        }),
+        online.listen({
+          changed: change => isShown(change.kind) && send(change),
+          dropped: (kind, count) => isShown(kind) && stream.dropped(count),
+        }),
+      ]
+      return () => stops.forEach(stop => stop())
+    }
   }
 
   const feeds: Record<keyof typeof streams, (call: Call, filters: Filters) => Promise<Feed>> = {

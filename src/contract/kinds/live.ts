@@ -5,6 +5,11 @@ import { computed, shownRef, shownRefs } from '#contract/shape.ts'
 const readOnly = ['get', 'list'] as const
 const protocol = oneOf('http', 'https', 'tcp', 'tls')
 
+/** The names of the kinds below: online for a while, never stored. */
+export const onlineKinds = ['tunnel_session', 'tunnel', 'endpoint'] as const
+
+export const isOnlineKind = (name: string): boolean => (onlineKinds as readonly string[]).includes(name)
+
 export const tunnelSession = kind({
   name: 'tunnel_session',
   doc: 'A connected agent.',

@@ -75,7 +75,7 @@ export function startLive(): void {
   effect(() => {
     if (!isWanted.value) return
     const ends = new AbortController()
-    void follow(stop => api.streams.changes({}, { signal: stop, opened }), {
+    void follow(stop => api.streams.changes({}, { signal: stop, opened, dropped: missed }), {
       item: notify,
       state: isOpen => (isLive.value = isOpen),
       signal: ends.signal,
@@ -89,5 +89,9 @@ export function startLive(): void {
 
 function opened(): void {
   isLive.value = true
+  missed()
+}
+
+function missed(): void {
   notify(RESET)
 }

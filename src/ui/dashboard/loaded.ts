@@ -10,15 +10,16 @@ export interface Loaded<Value> {
   readonly reload: () => void
 }
 
-interface Reloading {
+export interface Reloading {
   /** Whether a change asks for a new value; `reset` always does. */
   readonly on?: (change: SeenChange) => boolean
-  /** Online state has no changes: it is read again at this interval while the page is visible. */
+  /** For what has no changes, such as usage: it is read again at this interval while the page is visible. */
   readonly everyMs?: number
 }
 
-/** Many changes within this time cause one reload. */
+/** Many changes within this time cause one reload; the time doubles while they go on. */
 const GATHER_MS = 150
+const MAX_GATHER_MS = 2400
 
 const RETRY_MS = 3000
 
@@ -33,6 +34,28 @@ function useRetry(error: Error | undefined, isLoading: boolean, reload: () => vo
     const timer = setInterval(() => document.visibilityState === 'visible' && reload(), RETRY_MS)
     return () => clearInterval(timer)
   }, [error, isLoading, reload])
+}
+
+/** Reloads after changes that concern the value, once the running reload has ended. */
+function useChanges(
+  concerns: (change: SeenChange) => boolean,
+  { reload, isLoading }: Pick<Loaded<unknown>, 'reload' | 'isLoading'>,
+): void {
+  const [isStale, setIsStale] = useState(false)
+  const gathering = useRef({ ms: GATHER_MS, last: -Infinity })
+  useEffect(() => onChange(change => concerns(change) && setIsStale(true)), [reload])
+  useEffect(() => {
+    if (!isStale || isLoading) return
+    const { ms, last } = gathering.current
+    const isQuiet = performance.now() - last > 2 * ms
+    gathering.current.ms = isQuiet ? GATHER_MS : Math.min(2 * ms, MAX_GATHER_MS)
+    const timer = setTimeout(() => {
+      gathering.current.last = performance.now()
+      setIsStale(false)
+      reload()
+    }, gathering.current.ms)
+    return () => clearTimeout(timer)
+  }, [isStale, isLoading, reload])
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
@@ -72,20 +95,10 @@ export function useLoaded<Value>(
     reload()
     return () => void latest.current.round++
   }, [reload])
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const stop = onChange(change => {
-      if (change.change !== 'reset' && latest.current.on?.(change) !== true) return
-      timer ??= setTimeout(() => {
-        timer = undefined
-        reload()
-      }, GATHER_MS)
-    })
-    return () => {
-      stop()
-      clearTimeout(timer)
-    }
-  }, [reload])
+  useChanges(change => change.change === 'reset' || latest.current.on?.(change) === true, {
+    reload,
+    isLoading: state.isLoading,
+  })
   useEffect(() => {
     if (everyMs === undefined) return
     const timer = setInterval(() => document.visibilityState === 'visible' && reload(), everyMs)

@@ -6,8 +6,6 @@ import { href } from '#ui/dashboard/router.ts'
 import { Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
 import { Tabs } from '#ui/dashboard/shell/tabs.tsx'
 
-const LIVE_MS = 2000
-
 /** Where agents connect to. Names below localhost are known to browsers, but not to every agent. */
 async function loadPlace(): Promise<Omit<AgentPlace, 'token'>> {
   const { listeners, domain, version } = await api.status()
@@ -64,7 +62,7 @@ function Waiting({ credential }: { credential: string }): JSX.Element {
   const loaded = useLoaded(
     credential,
     () => api.tunnel_sessions.list({ filter: `obj.credential.id == ${JSON.stringify(credential)}` }),
-    { everyMs: LIVE_MS },
+    { on: ({ kind }) => kind === 'tunnel_session' },
   )
   return (
     <Shown of={loaded}>

@@ -5,7 +5,8 @@ import { pageCount } from '#ui/dashboard/page-count.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { Shown, Time } from '#ui/dashboard/shell/parts.tsx'
 
-const LIVE_MS = 5000
+/** Usage has no changes. */
+const USAGE_MS = 30_000
 
 async function loadUse(id: string) {
   const filter = `obj.credential.id == ${JSON.stringify(id)}`
@@ -24,7 +25,10 @@ async function loadUse(id: string) {
 
 /** Who uses a credential now, and when its agents last had traffic. */
 export function CredentialUse({ id }: { id: string }): JSX.Element {
-  const loaded = useLoaded(`use of ${id}`, () => loadUse(id), { everyMs: LIVE_MS })
+  const loaded = useLoaded(`use of ${id}`, () => loadUse(id), {
+    on: ({ kind }) => kind === 'tunnel_session',
+    everyMs: USAGE_MS,
+  })
   return (
     <section class="card" aria-label="Use">
       <h2>Use</h2>

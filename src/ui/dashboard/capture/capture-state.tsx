@@ -9,7 +9,7 @@ import { toast } from '#ui/dashboard/shell/parts.tsx'
 const LOOK_MS = 10_000
 const SECONDS = 600
 /** Those whose changes turn capture on or off. */
-const kinds = new Set(['capture', 'https_edge_route', 'https_edge', 'endpoint_configuration'])
+const kinds = new Set(['capture', 'https_edge_route', 'https_edge', 'endpoint_configuration', 'tunnel'])
 
 /** What a capture records. */
 type CaptureTarget = { readonly host: string } | { readonly edge_id: string } | { readonly route_id: string }

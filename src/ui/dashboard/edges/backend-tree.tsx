@@ -2,22 +2,20 @@ import type { JSX } from 'preact'
 import { isPlainObject } from '#base/plain-object.ts'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { backendKinds } from '#contract/kinds/backends.ts'
-import type { Collection } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { call } from '#ui/dashboard/api.ts'
+import { reloading } from '#ui/dashboard/kinds/resource-place.ts'
 import { resourceHref, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { Shown } from '#ui/dashboard/shell/parts.tsx'
 
-/** Online tunnels have no stream of changes. */
-const LIVE_MS = 5000
 /** Backends cannot contain themselves; this only bounds what a page loads. */
 const MAX_DEPTH = 5
 
-const collectionOf = (id: string): Collection | undefined =>
-  (Object.keys(backendKinds) as (keyof typeof backendKinds)[]).find(name =>
-    hasPrefixOf(backendKinds[name], id),
-  )
+type BackendCollection = keyof typeof backendKinds
+
+const collectionOf = (id: string): BackendCollection | undefined =>
+  (Object.keys(backendKinds) as BackendCollection[]).find(name => hasPrefixOf(backendKinds[name], id))
 
 interface Health {
   readonly state: 'on' | 'off' | ''
@@ -25,7 +23,7 @@ interface Health {
 }
 
 /** What is known of a backend without sending it a request. */
-function healthOf(collection: Collection, backend: Resource): Health {
+function healthOf(collection: BackendCollection, backend: Resource): Health {
   if (collection === 'tunnel_group_backends') {
     const { length } = Array.isArray(backend['tunnels']) ? backend['tunnels'] : []
     return length === 0
@@ -43,7 +41,7 @@ interface Child {
   readonly note: string
 }
 
-function childrenOf(collection: Collection, { backends }: Resource): Child[] {
+function childrenOf(collection: BackendCollection, { backends }: Resource): Child[] {
   if (collection === 'weighted_backends' && isPlainObject(backends)) {
     const weights = Object.entries(backends).map(([id, weight]) => ({ id, weight: Number(weight) }))
     const sum = weights.reduce((total, { weight }) => total + weight, 0)
@@ -64,7 +62,7 @@ export function BackendTree(props: { id: string; note?: string; depth?: number }
   const loaded = useLoaded(
     id,
     async () => (collection ? ((await call(collection, 'get', id)) as Resource) : {}),
-    { on: change => change.id === id, everyMs: LIVE_MS },
+    collection && reloading(backendKinds[collection], id),
   )
   if (!collection) return <code>{id}</code>
   return (
@@ -75,7 +73,7 @@ export function BackendTree(props: { id: string; note?: string; depth?: number }
         return (
           <div class="backend">
             <a href={resourceHref(collection, id)} dir="auto">
-              {text(backend['description']) || titleOf(backendKinds[collection as 'static_backends'].name)}
+              {text(backend['description']) || titleOf(backendKinds[collection].name)}
             </a>{' '}
             {note !== undefined && <span class="dim">{note}</span>}{' '}
             {health.text !== '' && (

@@ -20,7 +20,7 @@ const hostOf = ({ hostport }: Endpoint): string => hostport.replace(/:\d+$/, '')
 
 /** An online URL: who serves it, through which modules, and its traffic. */
 export function EndpointPage({ id }: { id: string }): JSX.Element {
-  const loaded = useLoaded(`endpoint ${id}`, () => api.endpoints.get(id), { everyMs: LIVE_MS })
+  const loaded = useLoaded(`endpoint ${id}`, () => api.endpoints.get(id), { on: change => change.id === id })
   return (
     <Shown of={loaded}>
       {endpoint => (
@@ -77,7 +77,7 @@ async function loadAgent(tunnel: string) {
 }
 
 function AgentOf({ tunnel }: { tunnel: string }): JSX.Element {
-  const loaded = useLoaded(`agent of ${tunnel}`, () => loadAgent(tunnel))
+  const loaded = useLoaded(`agent of ${tunnel}`, () => loadAgent(tunnel), { on: ({ id }) => id === tunnel })
   return (
     <Shown of={loaded}>
       {({ upstream, session }) => (

@@ -10,14 +10,13 @@ import { AuditTable } from '#ui/dashboard/events/audit-table.tsx'
 import type { AuditEvent } from '#ui/dashboard/events/audit-text.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
 import { kindOf, searchFilter, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
+import { reloading } from '#ui/dashboard/kinds/resource-place.ts'
 import { ResourceTable } from '#ui/dashboard/kinds/table.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { go, href, place } from '#ui/dashboard/router.ts'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
 
 const PAGE_SIZE = 100
-/** Online state has no stream of changes. */
-const LIVE_MS = 3000
 const TYPING_MS = 300
 
 /** A page of the collection, by the query of the address: text `q`, filters of the kind, `before`. */
@@ -62,10 +61,7 @@ export function ListPage({ collection }: { collection: Collection }): JSX.Elemen
 
 function List({ collection, kind }: { collection: Collection; kind: Kind }): JSX.Element {
   const { query } = place.value
-  const loaded = useLoaded(`${collection}?${query}`, () => loadPage(collection, query), {
-    on: change => change.kind === kind.name,
-    ...(kind.live && { everyMs: LIVE_MS }),
-  })
+  const loaded = useLoaded(`${collection}?${query}`, () => loadPage(collection, query), reloading(kind))
   return (
     <>
       <FilterBar collection={collection} kind={kind} />

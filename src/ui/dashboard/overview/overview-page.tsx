@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { isOnlineKind } from '#contract/kinds/live.ts'
 import { byteSize } from '#ui/format.ts'
 import { ConnectAgent } from '#ui/dashboard/agents/connect.tsx'
 import { api } from '#ui/dashboard/api.ts'
@@ -15,8 +16,6 @@ import { lazy } from '#ui/dashboard/shell/lazy.tsx'
 import { pageCount } from '#ui/dashboard/page-count.ts'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
-
-const LIVE_MS = 3000
 
 const LineChart = lazy(async () => (await import('#ui/dashboard/shell/line-chart.tsx')).LineChart)
 
@@ -62,8 +61,7 @@ export const OverviewPage = (): JSX.Element => (
 /** The first part that loads: browsers have six connections to a server, and the other parts need more than that. */
 function Counts(): JSX.Element {
   const loaded = useLoaded('overview', loadCounts, {
-    on: ({ kind }) => kind === 'reserved_domain',
-    everyMs: LIVE_MS,
+    on: ({ kind }) => kind === 'reserved_domain' || isOnlineKind(kind),
   })
   return (
     <Shown of={loaded}>
