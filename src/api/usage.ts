@@ -54,11 +54,18 @@ export async function usage(call: Call, filters: Filters): Promise<ResourceBody>
   const nameOf = await seriesNames(busiest, call)
   const series: ResourceBody[] = []
   for (const total of busiest) {
-    const summary = await summaryOf(total, periods, call)
-    const points = withPoints
-      ? pointsOf(await readPoints(total, { ...periods, resolution: shown }, call))
-      : null
-    series.push({ ...nameOf(total), ...summary, points })
+    const parts = await readPoints(total, periods, call)
+    // The last point is within the last part.
+    const since = withPoints ? from : (parts.at(-1)?.start ?? from)
+    const points = await readPoints(total, { ...periods, resolution: shown, from: since }, call)
+    const last = points.at(-1)
+    series.push({
+      ...nameOf(total),
+      ...sumsOf(total),
+      ...quantilesIn(parts),
+      last_at: last ? timestamp(last.start * 1000) : null,
+      points: withPoints ? pointsOf(points) : null,
+    })
     // A year of one series is quick, but not that of a hundred.
     await nextTurn()
   }
@@ -79,10 +86,10 @@ function dimensionOf(filters: Filters): UsageDimension {
 const readPoints = (total: SeriesTotal, periods: UsagePeriods, call: Call): Promise<UsagePoint[]> =>
   call.store.usage.points(periods, total)
 
-async function summaryOf(total: SeriesTotal, periods: UsagePeriods, call: Call): Promise<ResourceBody> {
+function quantilesIn(parts: readonly UsagePoint[]): ResourceBody {
   const latency = new LatencyHistogram()
-  for (const point of await readPoints(total, periods, call)) latency.mergeEncoded(point.latency)
-  return { ...sumsOf(total), ...quantilesOf(latency) }
+  for (const part of parts) latency.mergeEncoded(part.latency)
+  return quantilesOf(latency)
 }
 
 const sumsOf = ({ requests, errors, bytesIn, bytesOut }: UsageSums) => ({

@@ -71,6 +71,10 @@ const captured = object({
   id: also(nullable(line()), {
     description: 'Of the route, the endpoint configuration or the tunnel; null for the setting.',
   }),
+  edge_id: also(nullable(line()), { description: 'Of the edge of a route; null for the others.' }),
+  name: also(nullable(line()), {
+    description: 'For people: host and match of a route, a description, or a URL; null if there is none.',
+  }),
 })
 
 /** The state of a server, for people. */

@@ -54,6 +54,7 @@ const series = object({
   p50_ms: duration,
   p95_ms: duration,
   p99_ms: duration,
+  last_at: nullable(moment({ description: 'The start of its last point.' })),
   points: nullable(points),
 })
 

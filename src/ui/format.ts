@@ -7,6 +7,10 @@ export function byteSize(bytes: number): string {
   return `${at === 0 ? value : value.toFixed(1)} ${UNITS[at] ?? ''}`
 }
 
+/** A number of things, whose name has a regular plural. */
+export const counted = (count: number, name: string): string =>
+  `${count.toLocaleString()} ${name}${count === 1 ? '' : 's'}`
+
 /** A duration that is given in nanoseconds. */
 export function duration(nanoseconds: number): string {
   const milliseconds = nanoseconds / 1_000_000

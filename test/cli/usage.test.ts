@@ -18,6 +18,7 @@ const series = (name: string, fields: Partial<Usage['series'][number]> = {}): Us
   p50_ms: null,
   p95_ms: null,
   p99_ms: null,
+  last_at: null,
   points: null,
   ...fields,
 })

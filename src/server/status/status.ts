@@ -71,8 +71,9 @@ export async function statusFor(call: Call, options: StatusOptions): Promise<Ser
 function capturedFor({ principal }: Call, { settings, gateway }: StatusOptions): ServerStatus['captured'] {
   const flagged = [...gateway.live.alwaysCaptured()]
     .filter(({ ownerId }) => principal.role === 'admin' || ownerId === principal.id)
-    .map(({ by, id }) => ({ by, id }))
-  const all = settings.traffic_full_capture ? [{ by: 'setting' as const, id: null }] : []
+    .map(({ by, id, edgeId, name }) => ({ by, id, edge_id: edgeId, name }))
+  const setting = { by: 'setting' as const, id: null, edge_id: null, name: null }
+  const all = settings.traffic_full_capture ? [setting] : []
   return [...all, ...flagged].slice(0, MAX_CAPTURED)
 }
 

@@ -21,6 +21,7 @@ interface Series {
   readonly p50_ms: number | null
   readonly p95_ms: number | null
   readonly p99_ms: number | null
+  readonly last_at: string | null
   readonly points: { readonly start: string[]; readonly requests: number[] } | null
 }
 
@@ -178,12 +179,17 @@ suite('usage of endpoints and credentials', () => {
   })
 
   test('can be reduced to the totals of the busiest', async () => {
+    const all: Series[] = (await usage('limit=2')).series
     const { series } = await usage('points=false&limit=2')
     assert.equal(series.length, 2)
     assert.ok(series[0].requests >= series[1].requests)
     assert.deepEqual(
       series.map((each: Series) => each.points),
       [null, null],
+    )
+    assert.deepEqual(
+      series.map((each: Series) => each.last_at),
+      all.map(({ points }) => points?.start.at(-1)),
     )
   })
 

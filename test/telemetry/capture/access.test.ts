@@ -87,7 +87,14 @@ suite('captures of members, with two gateway processes', () => {
     const { body } = await world.server.api.post('/requests/explain', explain, { token: alice.token })
     assert.equal(body.captured_by, 'agent')
     const captured = async (token: string) => (await world.server.api.get('/status', { token })).body.captured
-    assert.deepEqual(await captured(alice.token), [{ by: 'agent', id: body.tunnel_id }])
+    assert.deepEqual(await captured(alice.token), [
+      {
+        by: 'agent',
+        id: body.tunnel_id,
+        edge_id: null,
+        name: `http://${host}:${world.server.bound.http?.port}`,
+      },
+    ])
     assert.deepEqual(await captured(bob.token), [])
   })
 

@@ -147,7 +147,7 @@ suite('the dashboard', () => {
     await page.goBack()
     await circumstances.getByRole('link', { name: /^ak_/ }).click()
     const use = page.getByRole('region', { name: 'Use' })
-    await use.getByText(/^Last used .+ requests in 30 days\.$/).waitFor()
+    await use.getByText(/^Last used .+ requests? in 30 days\.$/).waitFor()
     await use.getByText(/^Last change .+ from 127\.0\.0\.1:/).waitFor()
     await use.getByRole('link', { name: 'Changes with this key' }).click()
     await table.getByRole('link', { name: 'HTTPS edge route updated' }).first().waitFor()

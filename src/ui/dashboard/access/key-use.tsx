@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { counted } from '#ui/format.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { changeTitle } from '#ui/dashboard/events/audit-text.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -10,22 +11,49 @@ const LIVE_MS = 30_000
 
 const changesWith = (id: string): string => `obj.principal.credential.id == ${JSON.stringify(id)}`
 
-async function loadUse(id: string) {
-  const [day, month] = await Promise.all([
-    api.usage({ api_key_id: id, window: '24h' }),
-    api.usage({ api_key_id: id, window: '30d' }),
-  ])
-  const lastIn = ({ series: [found] }: typeof day): string | undefined => found?.points?.start.at(-1)
-  return {
-    lastMinute: lastIn(day),
-    lastHour: lastIn(month),
-    requests: month.series[0]?.requests ?? 0,
+interface Use {
+  /** Absent if it was not used in the last 24 hours, of which the minutes are known. */
+  readonly lastMinute: string | null | undefined
+  readonly lastHour: string | null
+  readonly requests: number
+}
+
+export type KeyUses = ReadonlyMap<string, Use>
+
+/** The use of each API key in the last 30 days, or of one of them. */
+export async function keyUses(id?: string): Promise<KeyUses> {
+  const filters = {
+    by: 'api_key',
+    points: 'false',
+    limit: '100',
+    ...(id !== undefined && { api_key_id: id }),
   }
+  const [day, month] = await Promise.all([
+    api.usage({ ...filters, window: '24h' }),
+    api.usage({ ...filters, window: '30d' }),
+  ])
+  const minutes = new Map(day.series.map(series => [series.id, series.last_at]))
+  return new Map(
+    month.series.flatMap(({ id: key, last_at: lastHour, requests }) =>
+      key === null ? [] : [[key, { lastMinute: minutes.get(key), lastHour, requests }]],
+    ),
+  )
+}
+
+export const LastUse = ({ use }: { use: Use | undefined }): JSX.Element => {
+  const at = use?.lastMinute ?? use?.lastHour
+  if (!use || !at) return <>Not used in the last 30 days.</>
+  return (
+    <>
+      Last used {use.lastMinute ? '' : 'in the hour of '}
+      <Time at={at} />, {counted(use.requests, 'request')} in 30 days.
+    </>
+  )
 }
 
 /** When an API key was last used, and the last change that was made with it. */
 export function KeyUse({ id }: { id: string }): JSX.Element {
-  const loaded = useLoaded(`use of ${id}`, () => loadUse(id), { everyMs: LIVE_MS })
+  const loaded = useLoaded(`use of ${id}`, () => keyUses(id), { everyMs: LIVE_MS })
   return (
     <section class="card" aria-label="Use">
       <div class="page-head">
@@ -33,16 +61,9 @@ export function KeyUse({ id }: { id: string }): JSX.Element {
         {isAdmin.value && <a href={href(['audit_events'], { q: changesWith(id) })}>Changes with this key</a>}
       </div>
       <Shown of={loaded}>
-        {({ lastMinute, lastHour, requests }) => (
+        {uses => (
           <p>
-            {lastHour === undefined ? (
-              'Not used in the last 30 days.'
-            ) : (
-              <>
-                Last used {lastMinute === undefined && 'in the hour of '}
-                <Time at={lastMinute ?? lastHour} />, {requests.toLocaleString()} requests in 30 days.
-              </>
-            )}
+            <LastUse use={uses.get(id)} />
           </p>
         )}
       </Shown>

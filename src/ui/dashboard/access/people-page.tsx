@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { keyUses, LastUse, type KeyUses } from '#ui/dashboard/access/key-use.tsx'
 import { api } from '#ui/dashboard/api.ts'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -10,16 +11,29 @@ import { Dialog, PageHead, Shown, Snippet, Time, toast } from '#ui/dashboard/she
 type Person = Awaited<ReturnType<typeof api.users.list>>['items'][number]
 type BrowserRow = Awaited<ReturnType<typeof api.dashboard_sessions.list>>['items'][number]
 
+type ApiKey = Awaited<ReturnType<typeof api.api_keys.list>>['items'][number]
+
 async function loadPeople() {
-  const [users, sessions] = await Promise.all([api.users.list(), api.dashboard_sessions.list()])
-  return { people: users.items, sessions: sessions.items }
+  const [users, sessions, keys] = await Promise.all([
+    api.users.list(),
+    api.dashboard_sessions.list(),
+    api.api_keys.list(),
+  ])
+  const ofOwner = <Item extends { readonly owner_id: string }>({ items }: { items: readonly Item[] }) => {
+    const groups = Map.groupBy(items, ({ owner_id: owner }) => owner)
+    return (owner: string): readonly Item[] => groups.get(owner) ?? []
+  }
+  return { people: users.items, sessionsOf: ofOwner(sessions), keysOf: ofOwner(keys) }
 }
 
-/** Users with their roles, invitations and signed-in browsers. */
+const USAGE_MS = 30_000
+
+/** Users with their roles, invitations, signed-in browsers and API keys. */
 export function PeoplePage(): JSX.Element {
   const loaded = useLoaded('people', loadPeople, {
-    on: ({ kind }) => kind === 'user' || kind === 'dashboard_session',
+    on: ({ kind }) => ['user', 'dashboard_session', 'api_key'].includes(kind),
   })
+  const { value: uses } = useLoaded('use of keys', () => keyUses(), { everyMs: USAGE_MS })
   const [invitation, setInvitation] = useState<{ email: string; url: string }>()
   return (
     <>
@@ -29,7 +43,7 @@ export function PeoplePage(): JSX.Element {
         </a>
       </PageHead>
       <Shown of={loaded}>
-        {({ people, sessions }) =>
+        {({ people, sessionsOf, keysOf }) =>
           people.length === 0 ? (
             <p class="empty">There are no users yet. Create one, and invite it with a link.</p>
           ) : (
@@ -38,7 +52,9 @@ export function PeoplePage(): JSX.Element {
                 <PersonCard
                   key={person.id}
                   person={person}
-                  sessions={sessions.filter(({ owner_id: owner }) => owner === person.id)}
+                  sessions={sessionsOf(person.id)}
+                  keys={keysOf(person.id)}
+                  uses={uses}
                   invited={url => setInvitation({ email: person.email, url })}
                 />
               ))}
@@ -70,9 +86,11 @@ const attempt = async (work: () => Promise<unknown>): Promise<void> => {
 function PersonCard(props: {
   person: Person
   sessions: readonly BrowserRow[]
+  keys: readonly ApiKey[]
+  uses: KeyUses | undefined
   invited: (url: string) => void
 }): JSX.Element {
-  const { person, sessions } = props
+  const { person, sessions, keys, uses } = props
   const { id, email, name, role, active } = person
   return (
     <li class="card" aria-label={email}>
@@ -113,6 +131,18 @@ function PersonCard(props: {
         <ul class="values">
           {sessions.map(session => (
             <SessionRow key={session.id} session={session} />
+          ))}
+        </ul>
+      )}
+      {keys.length > 0 && (
+        <ul class="values" aria-label="API keys">
+          {keys.map(key => (
+            <li key={key.id}>
+              <a href={href(['api_keys', key.id])} dir="auto">
+                {key.description || key.id}
+              </a>{' '}
+              <span class="dim">{uses && <LastUse use={uses.get(key.id)} />}</span>
+            </li>
           ))}
         </ul>
       )}

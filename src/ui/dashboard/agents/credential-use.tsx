@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { counted } from '#ui/format.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { pageCount } from '#ui/dashboard/page-count.ts'
@@ -12,14 +13,14 @@ async function loadUse(id: string) {
   const filter = `obj.credential.id == ${JSON.stringify(id)}`
   const [sessions, usage] = await Promise.all([
     api.tunnel_sessions.list({ filter }),
-    api.usage({ credential_id: id, window: '30d' }),
+    api.usage({ credential_id: id, window: '30d', points: 'false' }),
   ])
   const [series] = usage.series
   return {
     filter,
     sessions,
     requests: series?.requests ?? 0,
-    last: series?.points?.start.at(-1),
+    last: series?.last_at,
   }
 }
 
@@ -46,12 +47,11 @@ export function CredentialUse({ id }: { id: string }): JSX.Element {
               )}
             </p>
             <p>
-              {last === undefined ? (
+              {!last ? (
                 'No traffic in the last 30 days.'
               ) : (
                 <>
-                  Last traffic in the hour of <Time at={last} />, {requests.toLocaleString()} requests in 30
-                  days.
+                  Last traffic in the hour of <Time at={last} />, {counted(requests, 'request')} in 30 days.
                 </>
               )}
             </p>

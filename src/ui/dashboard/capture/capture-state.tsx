@@ -72,6 +72,11 @@ const reasons = {
   agent: 'the option --capture of the agent',
 } as const
 
+/** The edge of a route has the page where its option is changed. */
+function CapturedLink({ of: { id, edge_id: edge, name } }: { of: Always[number] }): JSX.Element {
+  return id === null ? <>Every request</> : <IdLink id={edge ?? id} name={name ?? id} />
+}
+
 /** What is captured all the time, with the reason. */
 export function AlwaysCaptured(): JSX.Element | null {
   const { value } = useCaptureState()
@@ -80,9 +85,9 @@ export function AlwaysCaptured(): JSX.Element | null {
     <section class="card" aria-label="Captured all the time">
       <h2>Captured all the time</h2>
       <ul class="values">
-        {value.always.map(({ by, id }) => (
-          <li key={`${by} ${id}`}>
-            {id === null ? 'Every request' : <IdLink id={id} />}, by {reasons[by]}
+        {value.always.map(each => (
+          <li key={`${each.by} ${each.id}`}>
+            <CapturedLink of={each} />, by {reasons[each.by]}
           </li>
         ))}
       </ul>

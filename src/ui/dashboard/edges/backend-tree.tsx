@@ -4,6 +4,7 @@ import { hasPrefixOf } from '#contract/kind.ts'
 import { backendKinds } from '#contract/kinds/backends.ts'
 import { titleOf } from '#contract/names.ts'
 import { call } from '#ui/dashboard/api.ts'
+import { counted } from '#ui/format.ts'
 import { reloading } from '#ui/dashboard/kinds/resource-place.ts'
 import { resourceHref, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -28,7 +29,7 @@ function healthOf(collection: BackendCollection, backend: Resource): Health {
     const { length } = Array.isArray(backend['tunnels']) ? backend['tunnels'] : []
     return length === 0
       ? { state: 'off', text: 'no agent online' }
-      : { state: 'on', text: `${length} ${length === 1 ? 'tunnel' : 'tunnels'} online` }
+      : { state: 'on', text: `${counted(length, 'tunnel')} online` }
   }
   if (collection === 'static_backends') return { state: '', text: text(backend['address']) }
   if (collection === 'http_response_backends')

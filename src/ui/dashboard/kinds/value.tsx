@@ -7,10 +7,15 @@ import { Time } from '#ui/dashboard/shell/parts.tsx'
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
 const ID = /^[a-z]{2,10}_[0-9A-Za-z]{20,}$/
 
-/** A link to the resource with an id. */
-export function IdLink({ id }: { id: string }): JSX.Element {
+/** A link to the resource with an id, by its name if one is given. */
+export function IdLink({ id, name = id }: { id: string; name?: string }): JSX.Element {
   const to = hrefOfId(id)
-  return to === undefined ? <code>{id}</code> : <a href={to}>{id}</a>
+  if (to === undefined) return <code>{name}</code>
+  return (
+    <a href={to} dir="auto">
+      {name}
+    </a>
+  )
 }
 
 function Text({ value }: { value: string }): JSX.Element {
