@@ -157,8 +157,8 @@ export interface TelemetrySection {
   onComplete: ((moment: number) => void) | undefined
   /** Set for traced requests. */
   span: FollowedRequest | undefined
-  /** Its headers and bodies are recorded. */
-  isCaptured: boolean
+  /** The record of its headers and bodies; undefined if it is not captured. */
+  captured: object | undefined
 }
 
 type Sections = ConnectionSection &
@@ -204,7 +204,7 @@ export class RequestContext implements Readonly<Sections> {
   readonly logSlot: number = 0
   readonly onComplete: ((moment: number) => void) | undefined = undefined
   readonly span: FollowedRequest | undefined = undefined
-  readonly isCaptured: boolean = false
+  readonly captured: object | undefined = undefined
   #notes: string[] | undefined
 
   get connection(): ConnectionSection {

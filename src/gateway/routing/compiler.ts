@@ -173,7 +173,7 @@ function traced(route: RouteInfo, endpoint: Endpoint, captures: CompilerOptions[
   return exchange => {
     const { context } = exchange
     context.routing.route = route
-    return captures !== undefined && (isCaptured || captures.isActive || context.isCaptured)
+    return captures !== undefined && (isCaptured || captures.isActive || context.captured !== undefined)
       ? captures.around(exchange, route, endpoint)
       : endpoint(exchange)
   }

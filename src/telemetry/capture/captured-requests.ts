@@ -8,6 +8,9 @@ interface Limits {
   readonly maxBodyBytes: number
 }
 
+/** The index by id is dropped once so many captures have begun since it was last used. */
+const INDEX_BEGINS = 10_000
+
 type Evicted = (captured: CapturedRequest) => void
 
 export type Part = 'request' | 'response'
@@ -19,7 +22,9 @@ export type Part = 'request' | 'response'
 export class CapturedRequests {
   readonly #limits: Limits
   readonly #evicted: Evicted
-  readonly #byId = new Map<string, CapturedRequest>()
+  /** Made when a capture is read: keeping it up to date costs as much as all else that a capture needs. */
+  #index: Map<string, CapturedRequest> | undefined
+  #begunSinceUse = 0
   /** Only those with captures. */
   readonly #owners = new Map<string, OwnedCaptures>()
   #bytes = 0
@@ -35,16 +40,19 @@ export class CapturedRequests {
   }
 
   get(id: string): CapturedRequest | undefined {
-    return this.#byId.get(id)
+    this.#begunSinceUse = 0
+    this.#index ??= new Map(Array.from(this.values(), captured => [captured.id, captured]))
+    return this.#index.get(id)
   }
 
-  values(): Iterable<CapturedRequest> {
-    return this.#byId.values()
+  *values(): Generator<CapturedRequest> {
+    for (const owned of this.#owners.values()) yield* owned.values()
   }
 
   begin(start: CaptureStart): CapturedRequest {
     const captured = new CapturedRequest(start)
-    this.#byId.set(captured.id, captured)
+    if (++this.#begunSinceUse > INDEX_BEGINS) this.#index = undefined
+    this.#index?.set(captured.id, captured)
     this.#ownedBy(captured.ownerId).add(captured)
     this.#bytes += captured.held
     this.#evict()
@@ -55,7 +63,7 @@ export class CapturedRequests {
   restore(captured: CapturedRequest): boolean {
     const { held } = captured
     if (this.#bytes + held > this.#limits.maxBytes) return false
-    this.#byId.set(captured.id, captured)
+    this.#index?.set(captured.id, captured)
     this.#ownedBy(captured.ownerId).addOlder(captured)
     this.#bytes += held
     return true
@@ -125,7 +133,7 @@ export class CapturedRequests {
   #drop(captured: CapturedRequest | undefined): void {
     if (captured === undefined) return
     captured.isKept = false
-    this.#byId.delete(captured.id)
+    this.#index?.delete(captured.id)
     this.#bytes -= captured.held
     this.#forgetEmpty(captured.ownerId)
     // A request that is still on its way refers to it.

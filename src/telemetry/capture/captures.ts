@@ -9,7 +9,7 @@ import { CaptureFiles } from '#telemetry/capture/capture-files.ts'
 import { CaptureFolder } from '#telemetry/capture/capture-folder.ts'
 import { CaptureRules } from '#telemetry/capture/capture-rules.ts'
 import { CapturedRequests } from '#telemetry/capture/captured-requests.ts'
-import { type CapturedRequest, isBodiless } from '#telemetry/capture/captured-request.ts'
+import { CapturedRequest, isBodiless } from '#telemetry/capture/captured-request.ts'
 import { maskedNames, shownCapture } from '#telemetry/capture/shown-capture.ts'
 import { TappedBody } from '#telemetry/capture/tapped-body.ts'
 import type { KeptRequest } from '#telemetry/request-log/ring.ts'
@@ -94,7 +94,7 @@ export class Captures {
   /** Captures a request, whether a rule selects it or not. */
   begin({ client, head, context }: Exchange, ownerId: string, replayOf?: string): CapturedRequest {
     const captured = this.#store.begin({ id: context.id, client, head, ownerId, replayOf })
-    context.telemetry.isCaptured = true
+    context.telemetry.captured = captured
     return captured
   }
 
@@ -111,8 +111,8 @@ export class Captures {
   }
 
   /** A response is sent: that of the endpoint, or one that the gateway sends in its place. */
-  replied({ id }: RequestContext, { head, body }: Reply): void {
-    const captured = this.#store.get(id)
+  replied(context: RequestContext, { head, body }: Reply): void {
+    const captured = capturedIn(context)
     if (captured === undefined || captured.records(body)) return
     this.#store.change(captured, () => captured.respond(head, body))
     if (body instanceof TextBody) return this.#store.addText(captured, 'response', body.text)
@@ -122,8 +122,8 @@ export class Captures {
   }
 
   /** `record` reads the entry of the request log, which only a file needs. */
-  ended({ id }: RequestContext, isComplete: boolean, record: () => KeptRequest | undefined): void {
-    const captured = this.#store.get(id)
+  ended(context: RequestContext, isComplete: boolean, record: () => KeptRequest | undefined): void {
+    const captured = capturedIn(context)
     if (captured === undefined) return
     captured.isComplete = isComplete
     if (this.#files === undefined) return
@@ -134,7 +134,7 @@ export class Captures {
   /** A request may pass here again, to another service, after the first one failed. */
   #capturedAt(exchange: Exchange, route: RouteInfo): CapturedRequest | undefined {
     const { context, head } = exchange
-    if (context.isCaptured) return this.#store.get(context.id)
+    if (context.captured !== undefined) return capturedIn(context)
     const isSelected = this.#all || route.capturedBy !== undefined || this.#rules.includes(head.host, route)
     return isSelected ? this.begin(exchange, route.ownerId ?? '') : undefined
   }
@@ -153,3 +153,7 @@ export class Captures {
     return { ...reply, body: tapped }
   }
 }
+
+/** Undefined once it was evicted. */
+const capturedIn = ({ captured }: RequestContext): CapturedRequest | undefined =>
+  captured instanceof CapturedRequest && captured.isKept ? captured : undefined

@@ -16,6 +16,11 @@ export class OwnedCaptures {
     return this.#first === this.#order.length && this.#older.length === 0
   }
 
+  *values(): Generator<CapturedRequest> {
+    yield* this.#older
+    for (const captured of this.#order) if (captured !== undefined) yield captured
+  }
+
   add(captured: CapturedRequest): void {
     this.#order.push(captured)
     this.bytes += captured.held

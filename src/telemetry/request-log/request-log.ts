@@ -65,7 +65,7 @@ export class RequestLog implements Observer {
     // The dashboard follows the request log: its own requests would fill it.
     if (context.route?.endpoint === 'api') return
     this.#ring.put(client, head, reply, context)
-    if (context.isCaptured) this.#options.captures?.replied(context, reply)
+    if (context.captured !== undefined) this.#options.captures?.replied(context, reply)
     const traffic = this.#traffic
     if (traffic?.wantsRequests === true)
       context.telemetry.onComplete = ended => traffic.request({ client, head, reply, context, ended })
@@ -77,7 +77,8 @@ export class RequestLog implements Observer {
       this.#options.metrics.requestDuration.observe((now - context.begun) / 1000)
     this.#ring.end(context, whole, now)
     this.#options.usage?.request(context, now)
-    if (context.isCaptured) this.#options.captures?.ended(context, whole, () => this.#ring.of(context))
+    if (context.captured !== undefined)
+      this.#options.captures?.ended(context, whole, () => this.#ring.of(context))
     context.onComplete?.(now)
     const { write } = this.#options
     if (write === undefined && this.#watching.size === 0) return

@@ -25,6 +25,22 @@ const head: RequestHead = {
 }
 
 suite('captured requests', () => {
+  test('are found by their ids, however many have begun since others were read', () => {
+    const captures = new CapturedRequests({ maxBytes: 2 * KEPT_BYTES, maxBodyBytes: 1024 }, () => undefined)
+    const client = {} as HttpClientConnection
+    const begin = (id: string) => captures.begin({ id, client, head, ownerId: 'usr_1' })
+    const first = begin('req_first')
+    assert.equal(captures.get('req_first'), first)
+    const [second, other] = [begin('req_second'), begin('req_other')]
+    assert.equal(captures.get('req_second'), second)
+    captures.assign(other, 'usr_2')
+    for (let index = 0; index < 25_000; index++) begin(`req_${index}`)
+    const last = begin('req_last')
+    assert.equal(captures.get('req_first'), undefined)
+    assert.equal(captures.get('req_last'), last)
+    assert.equal(captures.get('req_other'), other)
+  })
+
   test('are no longer in memory once they are evicted', async () => {
     const captures = new CapturedRequests({ maxBytes: KEPT_BYTES, maxBodyBytes: 1024 }, () => undefined)
     const client = {} as HttpClientConnection
