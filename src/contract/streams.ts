@@ -16,7 +16,7 @@ export interface Stream {
   readonly filters: Readonly<Record<string, Filter>>
 }
 
-export const changeKinds = ['created', 'updated', 'deleted'] as const
+const changeKinds = ['created', 'updated', 'deleted'] as const
 
 /** Sent instead of messages that a slow client did not read in time, or that were too many at once. */
 export const DROPPED = { event: 'dropped', data: object({ count: integer(1, Number.MAX_SAFE_INTEGER) }) }

@@ -18,10 +18,10 @@ interface Use {
   readonly requests: number
 }
 
-export type KeyUses = ReadonlyMap<string, Use>
+export type UseOfKeys = ReadonlyMap<string, Use>
 
 /** The use of each API key in the last 30 days, or of one of them. */
-export async function keyUses(id?: string): Promise<KeyUses> {
+export async function keyUses(id?: string): Promise<UseOfKeys> {
   const filters = {
     by: 'api_key',
     points: 'false',

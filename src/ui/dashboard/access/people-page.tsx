@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { keyUses, LastUse, type KeyUses } from '#ui/dashboard/access/key-use.tsx'
+import { keyUses, LastUse, type UseOfKeys } from '#ui/dashboard/access/key-use.tsx'
 import { api } from '#ui/dashboard/api.ts'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -87,7 +87,7 @@ function PersonCard(props: {
   person: Person
   sessions: readonly BrowserRow[]
   keys: readonly ApiKey[]
-  uses: KeyUses | undefined
+  uses: UseOfKeys | undefined
   invited: (url: string) => void
 }): JSX.Element {
   const { person, sessions, keys, uses } = props
