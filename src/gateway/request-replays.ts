@@ -174,7 +174,8 @@ function headOf(captured: CapturedRequest, order: ReplayOrder, length: number): 
   const hasBody = length > 0 || before.framing.kind !== 'none'
   const framing = hasBody ? `Content-Length: ${length}\r\n` : ''
   const text = `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${framing}${fields.text}`
-  const head = parseRequestHead(text)
+  if (/[^\0-\xff]/.test(text)) refuse('it has a character that is not Latin-1')
+  const head = parseRequestHead(Buffer.from(text, 'latin1'), text)
   if (head instanceof HttpError) return refuse(String(head.values['reason'] ?? head.code))
   if (head.authority !== authority || head.upgrade !== '') refuse('it must stay at its host and in HTTP')
   return head

@@ -71,10 +71,16 @@ function lowerCase(text: string, start: number, end: number): string {
 }
 
 /**
- * Reads lines that each end in CRLF, between two positions of a text, in one pass that checks every byte. The text
- * should not be a slice of another one: reading its characters costs more.
+ * Reads lines that each end in CRLF, between two positions of a head, in one pass that checks every byte. `text` is the
+ * same bytes as Latin-1: its characters cost three times as much to look at, its slices a third.
  */
-export function readFieldLines(text: string, at: number, to: number, rules: FieldRules): FieldLines {
+export function readFieldLines(
+  bytes: Uint8Array,
+  text: string,
+  at: number,
+  to: number,
+  rules: FieldRules,
+): FieldLines {
   const lines = new FieldLines()
   const { nameCharacters, maxFields } = rules
   const { first, second } = rules.watched
@@ -82,21 +88,21 @@ export function readFieldLines(text: string, at: number, to: number, rules: Fiel
   let count = 0
   while (at < to) {
     const start = at
-    while (nameCharacters[text.charCodeAt(at)] === 1) at++
-    if (text.charCodeAt(at) !== COLON || at === start) return faulty(lines, text, start, at)
+    while (nameCharacters[bytes[at] ?? 0] === 1) at++
+    if (bytes[at] !== COLON || at === start) return faulty(lines, text, start, at)
     const colon = at++
-    while (valueCharacters[text.charCodeAt(at)] === 1) at++
+    while (valueCharacters[bytes[at] ?? 0] === 1) at++
     const end = at
-    if (text.charCodeAt(at++) !== CR || text.charCodeAt(at++) !== LF)
+    if (bytes[at++] !== CR || bytes[at++] !== LF)
       return withFault(lines, 'a header field has a character that is not allowed in values')
     if (++count > maxFields) {
       lines.tooMany = true
       return lines
     }
     const size = colon - start
-    const letter = (text.charCodeAt(start) | 0x20) - A
+    const letter = ((bytes[start] ?? 0) | 0x20) - A
     if (letter < 0 || (((first[Math.min(size, MAX_LENGTH)] ?? 0) >>> letter) & 1) === 0) continue
-    const next = (text.charCodeAt(start + 1) | 0x20) - A
+    const next = ((bytes[start + 1] ?? 0) | 0x20) - A
     if ((((second[letter] ?? 0) >>> next) & 1) === 0) continue
     if (!rules.take(lines, lowerCase(text, start, colon), trimmed(text, colon + 1, end))) continue
     lines.text += text.slice(keptFrom, start)

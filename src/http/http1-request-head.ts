@@ -101,14 +101,17 @@ export function bareLineFeed(text: string): number {
   return Infinity
 }
 
-/** Parses a head up to `to`: the request line and the lines of its fields, each with its CRLF, without the empty line. */
-export function parseRequestHead(text: string, to = text.length): RequestHead | HttpError {
-  const head = parse(text, to)
+/**
+ * Parses a head up to `to`, from its bytes and the same as Latin-1: the request line and the lines of its fields, each
+ * with its CRLF, without the empty line.
+ */
+export function parseRequestHead(bytes: Uint8Array, text: string, to = text.length): RequestHead | HttpError {
+  const head = parse(bytes, text, to)
   // Such a line is rejected before the rest arrives, so it must be the reason also when all came at once.
   return head instanceof HttpError && bareLineFeed(text) < to ? lineFeedAlone : head
 }
 
-function parse(text: string, to: number): RequestHead | HttpError {
+function parse(bytes: Uint8Array, text: string, to: number): RequestHead | HttpError {
   // One empty line in front is tolerated, as old programs send one after a body.
   const start = text.startsWith('\r\n') ? 2 : 0
   const end = text.indexOf('\r\n', start)
@@ -118,11 +121,12 @@ function parse(text: string, to: number): RequestHead | HttpError {
     return malformed('its first line is not a request line')
   const version = readVersion(text, targetEnd + 1, end)
   if (version instanceof HttpError) return version
-  const method = text.slice(start, methodEnd)
+  // A constant, because the hash of a new string would be calculated for each look-up.
+  const method = text.startsWith('GET ', start) ? 'GET' : text.slice(start, methodEnd)
   if (method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
     return malformed('its method is not one')
   if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
-  const lines = readFieldLines(text, end + 2, to, rules)
+  const lines = readFieldLines(bytes, text, end + 2, to, rules)
   if (lines.tooMany)
     return new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
   if (lines.fault !== undefined) return malformed(lines.fault)

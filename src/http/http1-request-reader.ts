@@ -185,7 +185,7 @@ export class RequestReader implements BodySource, BorrowedReader {
       this.#readHead(ownedCopy(bytes, 0, length))
       return
     }
-    const head = parseRequestHead(text, end)
+    const head = parseRequestHead(bytes, text, end)
     if (head instanceof HttpError) this.#receiver.invalidHead(head)
     else this.#request(head, undefined)
   }
@@ -204,7 +204,7 @@ export class RequestReader implements BodySource, BorrowedReader {
       return
     }
     this.#partial = undefined
-    const head = end instanceof HttpError ? end : parseRequestHead(text, end)
+    const head = end instanceof HttpError ? end : parseRequestHead(chunk, text, end)
     if (head instanceof HttpError) this.#receiver.invalidHead(head)
     else
       this.#request(

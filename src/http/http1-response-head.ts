@@ -51,14 +51,19 @@ function take(lines: FieldLines, name: string, value: string): boolean {
   }
 }
 
-/** Parses a response head up to `to`; a string is the reason why it is invalid. */
-export function parseResponseHead(text: string, to: number, method: string): UpstreamHead | string {
+/** Parses a response head up to `to`, from its bytes and the same as Latin-1; a string is why it is invalid. */
+export function parseResponseHead(
+  bytes: Uint8Array,
+  text: string,
+  to: number,
+  method: string,
+): UpstreamHead | string {
   const end = text.indexOf('\r\n')
   const first = statusLine(text, end)
   if (first === undefined) return 'it does not begin with a status line'
   const { status, reason, current } = first
   if (!first.valid) return 'its status line has a control character'
-  const lines = readFieldLines(text, end + 2, to, rules)
+  const lines = readFieldLines(bytes, text, end + 2, to, rules)
   if (lines.tooMany) return `it has more than ${MAX_RESPONSE_FIELDS} header fields`
   if (lines.fault !== undefined) return lines.fault
   if (status === 101 && lines.upgrade === '') return 'it switches protocols without naming one'

@@ -245,6 +245,7 @@ for (const workers of ['1', '2'])
         { headers: [{ name: 'Content-Length', value: '3' }] },
         { headers: [{ name: 'Transfer-Encoding', value: 'chunked' }] },
         { headers: [{ name: 'x', value: 'y\r\nz: 1' }] },
+        { headers: [{ name: 'x', value: 'š, whose low byte is a letter' }] },
         { method: 'GET /' },
         { path: 'no slash' },
       ]

@@ -106,7 +106,7 @@ export class ResponseReader {
         this.#receiver.unreachable()
         return
       }
-      const head = parseResponseHead(text, end + 2, this.#method)
+      const head = parseResponseHead(chunk, text, end + 2, this.#method)
       if (typeof head === 'string') {
         this.#receiver.invalid(head)
         return
