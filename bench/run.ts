@@ -4,9 +4,11 @@ import { capture } from './capture.ts'
 import { certificates } from './certificates.ts'
 import { cluster } from './cluster.ts'
 import { dashboard } from './dashboard.ts'
+import { distance } from './distance.ts'
 import { edges } from './edges.ts'
 import { events } from './events.ts'
 import { footprint } from './footprint.ts'
+import { memory } from './memory.ts'
 import { scale } from './scale.ts'
 import { writeSection } from './support/document.ts'
 import { heading, render, type Row, type Topic } from './support/row.ts'
@@ -20,16 +22,18 @@ const topics: Readonly<Record<string, Topic>> = {
   certificates,
   cluster,
   dashboard,
+  distance,
   edges,
   events,
   footprint,
+  memory,
   scale,
   tunnel,
   workers,
 }
 
 /** Those that measure other programs. */
-const withPeers = ['cluster', 'tunnel', 'edges', 'events', 'workers']
+const withPeers = ['cluster', 'memory', 'tunnel', 'edges', 'events', 'workers']
 
 // `npm run bench -- NAME` runs the topics whose name contains NAME; --write stores their tables in docs/benchmarks.md.
 const { values, positionals } = parseArgs({

@@ -14,7 +14,7 @@ export const packages = {
   openssl: 'openssl',
 } as const
 
-export type Tool = keyof typeof packages | 'cargo' | 'go' | 'npm'
+export type Tool = keyof typeof packages | 'cargo' | 'curl' | 'go' | 'ip' | 'npm' | 'socat'
 
 const folders = [
   ...(process.env['PATH'] ?? '').split(delimiter),
