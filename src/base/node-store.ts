@@ -70,12 +70,17 @@ export interface OnlineRow {
   readonly body: string
 }
 
-export interface OnlineSnapshot {
+/** Where a snapshot is. */
+export interface OnlineState {
   /** Undefined while nothing was ever written, or after the loss of the database server. */
   readonly incarnation: string | undefined
   readonly sequence: number
-  readonly sessions: readonly OnlineRow[]
-  readonly tunnels: readonly OnlineRow[]
+}
+
+/** Gets the rows of a snapshot as they are read: there may be very many. */
+export interface SnapshotReader {
+  session(row: OnlineRow): void
+  tunnel(row: OnlineRow): void
 }
 
 /** The shared state of the servers of a cluster. Methods reject with a `StoreError` when the database fails. */
@@ -97,7 +102,7 @@ export interface NodeStore extends AsyncDisposable {
   ): Promise<OnlineOutcome>
   /** Replaces all that a node has online. */
   replace(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome>
-  snapshot(): Promise<OnlineSnapshot>
+  snapshot(reader: SnapshotReader): Promise<OnlineState>
   /**
    * The changes after this one; fewer than CHANGES_PAGE if there are no more. Undefined: they are not there any more, so
    * that a snapshot is needed.

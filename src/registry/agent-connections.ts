@@ -5,7 +5,10 @@
 export const connectionId = (id: string, connection: number): string =>
   connection === 0 ? id : `${id}/${connection}`
 
-export const connectionNumber = (id: string): number => Number(id.split('/')[1] ?? 0)
+export function connectionNumber(id: string): number {
+  const slash = id.indexOf('/')
+  return slash === -1 ? 0 : Number(id.slice(slash + 1))
+}
 
 export function baseId(id: string): string {
   const slash = id.indexOf('/')

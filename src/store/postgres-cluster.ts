@@ -8,9 +8,10 @@ import {
   type NodeStore,
   type OnlineOutcome,
   type OnlineRow,
-  type OnlineSnapshot,
+  type OnlineState,
   type OnlineWrite,
   type Renewal,
+  type SnapshotReader,
   type Wake,
 } from '#base/node-store.ts'
 import {
@@ -29,6 +30,7 @@ const LEASE = "interval '10 seconds'"
 const SHOWN = "interval '10 minutes'"
 /** A follower that is further behind reads everything. */
 const KEPT_CHANGES = 20_000
+const SNAPSHOT_PAGE = 10_000
 const RETRY_MS = 2000
 /** A database that hangs must be noticed long before the lease ends. */
 const IMPATIENT = {
@@ -118,8 +120,8 @@ class PostgresCluster implements NodeStore {
     return this.#engine.run(writeOnline(node, batch, 'replace'))
   }
 
-  snapshot(): Promise<OnlineSnapshot> {
-    return this.#engine.run(snapshot())
+  snapshot(reader: SnapshotReader): Promise<OnlineState> {
+    return this.#engine.run(snapshot(reader))
   }
 
   async changes(incarnation: string, after: number): Promise<readonly string[] | undefined> {
@@ -190,13 +192,23 @@ function* sweep(): Steps<void> {
   yield* query('COMMIT')
 }
 
-function* snapshot(): Steps<OnlineSnapshot> {
+function* snapshot(reader: SnapshotReader): Steps<OnlineState> {
   yield* query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   const [state] = yield* query<{ readonly incarnation: string; readonly sequence: number }>(
     'SELECT incarnation, sequence FROM online_state WHERE id = 1',
   )
-  const sessions = yield* query<OnlineRow>('SELECT node, epoch, body FROM online_session')
-  const tunnels = yield* query<OnlineRow>('SELECT node, epoch, body FROM online_tunnel')
+  yield* eachRow('online_session', row => reader.session(row))
+  yield* eachRow('online_tunnel', row => reader.tunnel(row))
   yield* query('COMMIT')
-  return { incarnation: state?.incarnation, sequence: state?.sequence ?? 0, sessions, tunnels }
+  return { incarnation: state?.incarnation, sequence: state?.sequence ?? 0 }
+}
+
+/** In pages, so that the timeout of a statement does not limit how many there can be. */
+function* eachRow(table: 'online_session' | 'online_tunnel', take: (row: OnlineRow) => void): Steps<void> {
+  yield* query(`DECLARE ${table}s CURSOR FOR SELECT node, epoch, body FROM ${table}`)
+  for (;;) {
+    const rows = yield* query<OnlineRow>(`FETCH ${SNAPSHOT_PAGE} FROM ${table}s`)
+    rows.forEach(take)
+    if (rows.length < SNAPSHOT_PAGE) return
+  }
 }

@@ -125,6 +125,17 @@ export const bindOptions = object({
 })
 export type BindOptions = MessageOf<typeof bindOptions>
 
+/** Those of a tunnel that sets none. */
+export const defaultOptions: BindOptions = Object.freeze(bindOptions({}, ''))
+
+/** Most tunnels set few options, so that they are stored without the others. */
+export function withoutDefaults(options: BindOptions): Partial<BindOptions> {
+  const given: Record<string, unknown> = {}
+  for (const [option, value] of Object.entries(options))
+    if (value !== defaultOptions[option as keyof BindOptions]) given[option] = value
+  return given
+}
+
 export const bindAnswer = object({
   Id: name,
   URL: line,

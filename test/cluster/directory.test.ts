@@ -36,7 +36,7 @@ class TestNode implements AsyncDisposable {
       store: {
         write: (...given) => store.write(...given),
         replace: (...given) => store.replace(...given),
-        snapshot: async () => (this.isBlind ? unread() : store.snapshot()),
+        snapshot: async reader => (this.isBlind ? unread() : store.snapshot(reader)),
         changes: async (...given) => (this.isBlind ? unread() : store.changes(...given)),
       },
       membership: this.membership,

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { sessionText, tunnelText } from '#cluster/nodes/online-record.ts'
 import { sessionRecord, tunnelRecord } from '../support/records.ts'
 
 export const SEED = 'nd_seed'
@@ -47,9 +48,9 @@ export async function seedTunnels(url: string, count: number): Promise<void> {
       const records = Array.from({ length }, (_, index) => recordsOf(from + index))
       const rows = records.map(({ session, tunnel }) => ({
         session: session.id,
-        session_body: JSON.stringify(session),
+        session_body: sessionText(session),
         tunnel: tunnel.id,
-        tunnel_body: JSON.stringify(tunnel),
+        tunnel_body: tunnelText(tunnel),
         address: tunnel.url,
       }))
       await client.query(INSERT, [JSON.stringify(rows), SEED])

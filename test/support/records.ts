@@ -2,7 +2,7 @@ import type { HttpClientConnection } from '#http/exchange.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+import { defaultOptions, type BindOptions } from '#tunnel/messages.ts'
 
 /** An agent of this project, but for what a test says of it. */
 export const sessionRecord = (more: Partial<SessionRecord> = {}): SessionRecord => ({
@@ -42,7 +42,7 @@ export const tunnelRecord = (
   domainId: undefined,
   addrId: undefined,
   pooling: false,
-  options: { ...bindOptions({}, ''), ...options },
+  options: { ...defaultOptions, ...options },
   ...more,
 })
 

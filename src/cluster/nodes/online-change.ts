@@ -1,4 +1,5 @@
-import type { OnlineWrite } from '#base/node-store.ts'
+import type { OnlineWrite, TunnelClaim } from '#base/node-store.ts'
+import { readTunnel, sessionText, tunnelText, withOptions } from '#cluster/nodes/online-record.ts'
 import { admission } from '#registry/address-conflict.ts'
 import { addressKey, placeKey } from '#registry/address-key.ts'
 import type { SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
@@ -27,34 +28,38 @@ export type OnlineChange =
 
 const write = (change: OnlineChange): string => JSON.stringify(change)
 
-export const readChange = (text: string): OnlineChange => JSON.parse(text) as OnlineChange
+/** Around the text of the record, which is the same in its row. */
+const writePut = (is: 'session' | 'tunnel', body: string, from: From): string =>
+  `${JSON.stringify({ is, ...from }).slice(0, -1)},"record":${body}}`
 
-export const putSession = (record: SessionRecord, from: From): OnlineWrite => ({
-  op: 'put_session',
-  id: record.id,
-  body: JSON.stringify(record),
-  text: write({ is: 'session', record, ...from }),
-})
+export function readChange(text: string): OnlineChange {
+  const change = JSON.parse(text) as OnlineChange
+  if (change.is === 'tunnel') withOptions(change.record)
+  return change
+}
+
+export function putSession(record: SessionRecord, from: From): OnlineWrite {
+  const body = sessionText(record)
+  return { op: 'put_session', id: record.id, body, text: writePut('session', body, from) }
+}
 
 /** Refused as by a single process, which knows all tunnels. */
-export const putTunnel = (record: TunnelRecord, from: From): OnlineWrite => ({
-  op: 'put_tunnel',
-  tunnel: {
-    id: record.id,
-    body: JSON.stringify(record),
-    place: record.address && placeKey(record.address),
-    address: record.address && addressKey(record.address),
-    owner: record.ownerId,
+export function putTunnel(record: TunnelRecord, from: From): OnlineWrite {
+  const { id, address, ownerId: owner } = record
+  const body = tunnelText(record)
+  const claim: TunnelClaim = {
+    id,
+    body,
+    place: address && placeKey(address),
+    address: address && addressKey(address),
+    owner,
     admit(holders) {
-      const added = admission(
-        record,
-        holders.map(text => JSON.parse(text) as TunnelRecord),
-      )
+      const added = admission(record, holders.map(readTunnel))
       return added.ok ? undefined : added
     },
-  },
-  text: write({ is: 'tunnel', record, ...from }),
-})
+  }
+  return { op: 'put_tunnel', tunnel: claim, text: writePut('tunnel', body, from) }
+}
 
 /** `node` is the one whose record is removed; another one may do that. */
 export const dropSession = (id: string, node: string, { error }: SessionEnd, from: From): OnlineWrite => ({

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { OnlineSnapshot } from '#base/node-store.ts'
+import type { OnlineState } from '#base/node-store.ts'
 import { DirectoryCopy, type DirectoryChange } from '#cluster/directory-copy.ts'
 import { IdGroups } from '#base/id-groups.ts'
 import type { From, OnlineChange } from '#cluster/nodes/online-change.ts'
+import type { SnapshotRecords } from '#cluster/nodes/snapshot-records.ts'
 import { machineOf } from '#registry/machine-of.ts'
 import { otherConnections } from '#registry/agent-connections.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
@@ -65,36 +66,41 @@ export class OnlineCopy extends DirectoryCopy {
    * Replaces everything. Nodes that have not written yet in a new incarnation keep their records; they are `kept` as
    * long as the caller says.
    */
-  load(snapshot: OnlineSnapshot, kept: (node: string) => boolean): void {
-    const isNew = snapshot.incarnation !== this.#incarnation
-    this.#incarnation = snapshot.incarnation
-    this.#sequence = snapshot.sequence
+  load(
+    { incarnation, sequence }: OnlineState,
+    { epochs }: SnapshotRecords,
+    kept: (node: string) => boolean,
+  ): void {
+    const isNew = incarnation !== this.#incarnation
+    this.#incarnation = incarnation
+    this.#sequence = sequence
     const written = new Set<string>()
-    const found = new Set<string>()
-    for (const { body, epoch, node } of snapshot.sessions) {
-      const record = JSON.parse(body) as SessionRecord
+    const missing = new Set([...this.tunnels.keys(), ...this.sessions.keys()])
+    for (const { node, epoch, sessions, tunnels } of epochs) {
+      const generation = this.#generation({ epoch, round: 0 })
       written.add(node)
-      found.add(record.id)
-      this.putSession(record, this.#generation({ epoch, round: 0 }))
-    }
-    for (const { body, epoch, node } of snapshot.tunnels) {
-      const record = JSON.parse(body) as TunnelRecord
-      written.add(node)
-      found.add(record.id)
-      this.putTunnel(record, this.#generation({ epoch, round: 0 }))
+      for (const session of sessions) {
+        missing.delete(session.id)
+        this.putSession(session, generation)
+      }
+      for (const tunnel of tunnels) {
+        missing.delete(tunnel.id)
+        this.putTunnel(tunnel, generation)
+      }
     }
     const isKept = (process: string): boolean =>
       isNew && !written.has(machineOf(process)) && kept(machineOf(process))
     for (const { id, node } of this.tunnels.values())
-      if (!found.has(id) && !isKept(node)) this.dropTunnel(id, machineOf(node), true)
+      if (missing.has(id) && !isKept(node)) this.dropTunnel(id, machineOf(node), true)
     for (const { id, node } of this.sessions.values())
-      if (!found.has(id) && !isKept(node)) this.dropSession(id, machineOf(node), GONE)
+      if (missing.has(id) && !isKept(node)) this.dropSession(id, machineOf(node), GONE)
   }
 
   putSession(session: SessionRecord, generation = this.#generation(UNWRITTEN)): void {
     this.#generations.set(session.id, generation)
+    const earlier = this.sessions.get(session.id)
     // Written again after an outage: nothing has changed.
-    if (isDeepStrictEqual(this.sessions.get(session.id), session)) return
+    if (earlier !== undefined && isDeepStrictEqual(earlier, session)) return
     this.apply({ is: 'session_added', session })
   }
 

@@ -4,6 +4,7 @@ import { SerialQueue } from '#base/serial-queue.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
 import { type OnlineChange, readChange } from '#cluster/nodes/online-change.ts'
 import { OnlineCopy } from '#cluster/nodes/online-copy.ts'
+import { SnapshotRecords } from '#cluster/nodes/snapshot-records.ts'
 
 /** A notification may be lost. */
 const POLL_MS = 2000
@@ -129,8 +130,9 @@ export class OnlineReader implements AsyncDisposable {
 
   async #load(): Promise<void> {
     const { store, membership, loaded } = this.#options
-    const snapshot = await store.snapshot()
-    this.copy.load(snapshot, node => node === membership.id || membership.counts(node))
+    const records = new SnapshotRecords()
+    const state = await store.snapshot(records)
+    this.copy.load(state, records, node => node === membership.id || membership.counts(node))
     loaded()
   }
 }

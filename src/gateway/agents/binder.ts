@@ -15,7 +15,7 @@ import { refuseAddress } from '#gateway/agents/refuse-address.ts'
 import type { OnlineNames } from '#gateway/agents/online-names.ts'
 import type { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import { type WantedAddress, wantedAddress } from '#gateway/agents/wanted-address.ts'
-import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+import { defaultOptions, type BindOptions } from '#tunnel/messages.ts'
 
 const RANDOM_TRIES = 20
 const CONTESTS = 4
@@ -43,8 +43,6 @@ interface Earlier extends EarlierId {
   readonly address: TunnelRecord['address']
   readonly options: BindOptions | undefined
 }
-
-const noOptions = bindOptions({}, '')
 
 /** Assigns and claims the address of a new tunnel. */
 export class Binder {
@@ -86,7 +84,7 @@ export class Binder {
     if (names.length === 0 || names.some(name => name === '' || name.includes('='))) fail('bind_labels')
     requireMayBind(acl, undefined, labels)
     const base = { url: '', domainId: undefined, addrId: undefined, address: undefined }
-    return this.#take(agent, { ...this.#record(agent, spec, earlier), ...base, labels, options: noOptions })
+    return this.#take(agent, { ...this.#record(agent, spec, earlier), ...base, labels, options: defaultOptions })
   }
 
   /** The tunnel that an agent requests again, if it is its own: the id alone proves nothing. */

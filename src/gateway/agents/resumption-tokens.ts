@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { sameText, Sealer } from '#base/secrets.ts'
 import type { EndpointAddress } from '#registry/directory.ts'
-import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+import { bindOptions, type BindOptions, withoutDefaults } from '#tunnel/messages.ts'
 
 /** The content of a token for a previously accepted tunnel. */
 export interface ResumedTunnel {
@@ -20,14 +20,6 @@ const MAX_CONTENT = 65_536
 /** Compression costs more than all the rest of a token, so a small one goes without. */
 const COMPRESSED_FROM = 1024
 const PURPOSE = 'tunnel'
-
-const defaults = bindOptions({}, '')
-
-/** Those that reading would not add by itself: most tunnels have few. */
-const withoutDefaults = (options: BindOptions): Partial<BindOptions> =>
-  Object.fromEntries(
-    Object.entries(options).filter(([name, value]) => value !== defaults[name as keyof BindOptions]),
-  )
 
 /** JSON, or the base64 form of compressed JSON, which never begins with a brace. */
 const pack = (json: string): string =>

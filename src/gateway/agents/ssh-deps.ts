@@ -7,7 +7,7 @@ import type { SshDeps, TunnelRequest } from '#ssh/deps.ts'
 import { type KeyHolder, matchKey } from '#ssh/key-match.ts'
 import type { KeyRing } from '#ssh/sign-in.ts'
 import { splitLine } from '#pki/ssh-key.ts'
-import { bindOptions, type BindOptions } from '#tunnel/messages.ts'
+import { defaultOptions, type BindOptions } from '#tunnel/messages.ts'
 
 export interface Parts {
   readonly registry: AgentRegistry
@@ -56,9 +56,8 @@ function specOf(request: TunnelRequest): BindSpec {
 }
 
 function optionsOf({ scheme, host, port, basicAuth }: TunnelRequest): BindOptions {
-  const options = bindOptions({}, '')
-  if (scheme === 'tcp') return { ...options, Addr: port === 0 ? '' : `:${port}` }
-  if (basicAuth.length === 0) return { ...options, Domain: host }
+  if (scheme === 'tcp') return { ...defaultOptions, Addr: port === 0 ? '' : `:${port}` }
+  if (basicAuth.length === 0) return { ...defaultOptions, Domain: host }
   const credentials = basicAuth.map(({ username, password }) => ({ username, cleartext_password: password }))
-  return { ...options, Domain: host, BasicAuth: { credentials } }
+  return { ...defaultOptions, Domain: host, BasicAuth: { credentials } }
 }

@@ -1,8 +1,7 @@
 import { fail } from '#base/errors.ts'
-import { IdGroups } from '#base/id-groups.ts'
 import type { GatewaySettings } from '#base/settings.ts'
 import type { Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
-import { baseId } from '#registry/agent-connections.ts'
+import { baseId, connectionNumber } from '#registry/agent-connections.ts'
 
 const KIB = 1024
 
@@ -66,9 +65,10 @@ export const ofTunnel = (tunnel: Described, isTcp: boolean): Amount => ({
   bytes: size(tunnel.metadata) + size(tunnel.forwardsTo) + size(JSON.stringify(tunnel.labels)),
 })
 
-interface Item {
-  readonly holder: UsageHolder
-  readonly amount: Amount
+/** There are as many as sessions and tunnels together, so each is one object. */
+interface Item extends UsageHolder, Amount {
+  /** A bit for each connection of the agent through which it is online. */
+  connections: number
 }
 
 type Used = Map<string, Record<keyof Amount, number>>
@@ -85,8 +85,6 @@ export interface UsageOptions {
 export class Usage {
   readonly #options: UsageOptions
   readonly #items = new Map<string, Item>()
-  /** The connections of each item. */
-  readonly #connections = new IdGroups()
   readonly #byCredential: Used = new Map()
   readonly #byOwner: Used = new Map()
   readonly #stop: () => void
@@ -140,8 +138,8 @@ export class Usage {
   }
 
   #addSession(session: SessionRecord): void {
-    const { id, credentialId } = session
-    this.#add(id, { credentialId, ownerId: this.#options.ownerOf(session) }, ofSession(session))
+    const ownerId = this.#options.ownerOf(session)
+    this.#add(session.id, { credentialId: session.credentialId, ownerId }, ofSession(session))
   }
 
   #addTunnel(tunnel: TunnelRecord): void {
@@ -151,21 +149,27 @@ export class Usage {
   }
 
   /** Further connections of an agent are the same item. */
-  #add(id: string, holder: UsageHolder, amount: Amount): void {
+  #add(id: string, { credentialId, ownerId }: UsageHolder, amount: Amount): void {
     const base = baseId(id)
-    this.#connections.add(base, id)
-    if (this.#items.has(base)) return
-    this.#items.set(base, { holder, amount })
-    this.#change(holder, amount, 1)
+    const known = this.#items.get(base)
+    if (known !== undefined) {
+      known.connections |= bitOf(id)
+      return
+    }
+    const { sessions, tunnels, tcpPorts, bytes } = amount
+    const item = { credentialId, ownerId, sessions, tunnels, tcpPorts, bytes, connections: bitOf(id) }
+    this.#items.set(base, item)
+    this.#change(item, item, 1)
   }
 
   #remove(id: string): void {
     const base = baseId(id)
-    this.#connections.delete(base, id)
     const item = this.#items.get(base)
-    if (item === undefined || this.#connections.has(base)) return
+    if (item === undefined) return
+    item.connections &= ~bitOf(id)
+    if (item.connections !== 0) return
     this.#items.delete(base)
-    this.#change(item.holder, item.amount, -1)
+    this.#change(item, item, -1)
   }
 
   #change({ credentialId, ownerId }: UsageHolder, amount: Amount, sign: 1 | -1): void {
@@ -183,6 +187,9 @@ function change(all: Used, id: string, amount: Amount, sign: 1 | -1): void {
   if (used.sessions + used.tunnels + used.bytes === 0) all.delete(id)
   else all.set(id, used)
 }
+
+/** An agent has few connections. */
+const bitOf = (id: string): number => 1 << connectionNumber(id)
 
 const over = (used: Amount, amount: Amount, what: keyof Amount, limit: number): boolean =>
   amount[what] > 0 && used[what] + amount[what] > limit
