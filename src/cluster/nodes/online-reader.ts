@@ -66,7 +66,7 @@ export class OnlineReader implements AsyncDisposable {
   /** The copy has these changes when this resolves, unless the database server has lost them. */
   async applied({ incarnation, before, texts }: Extract<OnlineOutcome, { is: 'written' }>): Promise<void> {
     const isNext = incarnation === this.copy.incarnation && before === this.copy.sequence
-    if (isNext && !this.#isReading) this.#follow(texts)
+    if (isNext && !this.#isReading) this.#follow(texts.map(readChange))
     else await this.read()
   }
 
@@ -95,17 +95,17 @@ export class OnlineReader implements AsyncDisposable {
         incarnation === undefined ? undefined : await this.#options.store.changes(incarnation, sequence)
       if (texts === undefined) return this.#load()
       if (texts.length > 0) {
-        await this.#knowNodesOf(texts)
-        this.#follow(texts)
+        const changes = texts.map(readChange)
+        await this.#knowNodesOf(changes)
+        this.#follow(changes)
       }
       // What is committed from now on wakes this again.
       if (texts.length < CHANGES_PAGE) return
     }
   }
 
-  #follow(texts: readonly string[]): void {
-    for (const text of texts) {
-      const change = readChange(text)
+  #follow(changes: readonly OnlineChange[]): void {
+    for (const change of changes) {
       this.#noteOwn(change)
       this.copy.follow(change)
     }
@@ -122,10 +122,9 @@ export class OnlineReader implements AsyncDisposable {
   }
 
   /** A node may be newer than what is known of the nodes. */
-  async #knowNodesOf(texts: readonly string[]): Promise<void> {
+  async #knowNodesOf(changes: readonly OnlineChange[]): Promise<void> {
     const { membership } = this.#options
-    const isUnknown = texts.some(text => !membership.nodes.has(readChange(text).node))
-    if (isUnknown) await membership.refresh()
+    if (changes.some(({ node }) => !membership.nodes.has(node))) await membership.refresh()
   }
 
   async #load(): Promise<void> {
