@@ -164,6 +164,7 @@ export const waits = {
   nextRequest: { limit: 'keepAliveMs', action: 'close' },
   /** The gateway stops, and a request may be on its way. */
   lastRequest: { limit: 'drainMs', action: 'close' },
+  onlyRequest: { limit: 'drainNewMs', action: 'close' },
   restOfHead: { limit: 'headMs', action: 'reject' },
   body: { limit: 'bodyIdleMs', action: 'reject' },
   /** Most clients that have half-closed have disconnected. */
@@ -193,7 +194,7 @@ export function waitOf(
   switch (phase) {
     case 'head':
       if (isWithinHead) return 'restOfHead'
-      if (isDraining) return 'lastRequest'
+      if (isDraining) return requests === 0 ? 'onlyRequest' : 'lastRequest'
       return requests === 0 ? 'firstRequest' : 'nextRequest'
     case 'serving':
     case 'responding':

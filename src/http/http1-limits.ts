@@ -13,6 +13,8 @@ export interface Http1ClientLimits {
   readonly halfClosedMs: number
   /** For a request that may be in flight to an idle connection when the gateway stops. */
   readonly drainMs: number
+  /** The same for a connection without any request yet: a client does not repeat a request that is lost on a new one. */
+  readonly drainNewMs: number
   readonly maxRequests: number
   /** Bytes of an unread body that are drained so that the connection can be reused. */
   readonly unwantedBytes: number
@@ -28,6 +30,7 @@ export const defaultClientLimits: Http1ClientLimits = {
   lingerMs: 5_000,
   halfClosedMs: 30_000,
   drainMs: 1000,
+  drainNewMs: 5000,
   maxRequests: 1000,
   unwantedBytes: 65_536,
   waitingBytes: 65_536,

@@ -129,7 +129,7 @@ suite('a connection waits', () => {
   const cases: readonly (readonly [...Parameters<typeof waitOf>, keyof typeof waits | undefined])[] = [
     [at('head', { requests: 0 }), quiet, false, 'firstRequest'],
     [at('head'), quiet, false, 'nextRequest'],
-    [at('head', { requests: 0, isDraining: true }), quiet, false, 'lastRequest'],
+    [at('head', { requests: 0, isDraining: true }), quiet, false, 'onlyRequest'],
     [at('head', { isDraining: true }), quiet, false, 'lastRequest'],
     [at('head', { isDraining: true }), within, false, 'restOfHead'],
     [at('head'), within, false, 'restOfHead'],

@@ -328,7 +328,7 @@ suite('time', () => {
   test('draining closes idle connections after a moment, and others after their answer', async () => {
     const running = Promise.withResolvers<ServerResponse>()
     const upstream = createHttp((_, response) => running.resolve(response))
-    await using set = await rig({ upstream, limits: { ...limits, drainMs: 50 } })
+    await using set = await rig({ upstream, limits: { ...limits, drainNewMs: 50 } })
     const idle = await set.visitor()
     const busy = await set.visitor()
     busy.send(GET)
@@ -342,6 +342,21 @@ suite('time', () => {
     idle.close()
     busy.close()
     await Promise.all(set.served.map(({ closed }) => closed))
+  })
+
+  test('draining waits longer for the first request of a new connection', async () => {
+    await using set = await rig({ upstream: ok(), limits: { drainMs: 50 } })
+    const [used, fresh] = [await set.visitor(), await set.visitor()]
+    used.send(GET)
+    assert.equal((await used.answer()).status, 200)
+    await until(() => set.served.length === 2)
+    for (const served of set.served) served.drain()
+    // As long as a used connection gets is not enough for a client that has just connected.
+    assert.equal(await used.whole(), '')
+    fresh.send(GET)
+    assert.match(await fresh.whole(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
+    used.close()
+    fresh.close()
   })
 
   test('draining answers the request that is on its way to an idle connection', async () => {
