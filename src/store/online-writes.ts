@@ -29,20 +29,24 @@ const FREE_ADDRESSES = `DELETE FROM online_address AS them WHERE address ${AMONG
 const PUT_SESSIONS = `INSERT INTO online_session (id, node, epoch, body)
   SELECT id, node, epoch, body FROM json_to_recordset($1::json) AS them (id text, node text, epoch bigint, body text)
   ON CONFLICT (id) DO UPDATE SET node = excluded.node, epoch = excluded.epoch, body = excluded.body`
-const PUT_TUNNELS = `INSERT INTO online_tunnel (id, node, epoch, place, address, body)
-  SELECT id, node, epoch, place, address, body FROM json_to_recordset($1::json)
-    AS them (id text, node text, epoch bigint, place text, address text, body text)
-  ON CONFLICT (id) DO UPDATE SET node = excluded.node, epoch = excluded.epoch, place = excluded.place,
-    address = excluded.address, body = excluded.body`
-// `admit` has decided under the lock; the unique key guarantees it.
-const HOLD = `INSERT INTO online_address AS held (address, owner)
-  SELECT DISTINCT address, owner FROM json_to_recordset($1::json) AS them (address text, owner text)
+// `admit` has decided under the lock; the unique key of the addresses guarantees it.
+const PUT_TUNNELS = `WITH them AS (
+    SELECT * FROM json_to_recordset($1::json)
+      AS them (id text, node text, epoch bigint, place text, address text, owner text, body text)),
+  put AS (
+    INSERT INTO online_tunnel (id, node, epoch, place, address, body)
+    SELECT id, node, epoch, place, address, body FROM them
+    ON CONFLICT (id) DO UPDATE SET node = excluded.node, epoch = excluded.epoch, place = excluded.place,
+      address = excluded.address, body = excluded.body)
+  INSERT INTO online_address AS held (address, owner)
+  SELECT DISTINCT address, owner FROM them WHERE address IS NOT NULL
   ON CONFLICT (address) DO UPDATE SET owner = excluded.owner WHERE held.owner = excluded.owner
   RETURNING address`
-const PUT_CHANGES = `INSERT INTO online_change (sequence, body)
-  SELECT $2::bigint + ordinality, body FROM json_array_elements_text($1::json) WITH ORDINALITY AS them (body, ordinality)`
-const ADVANCE = `UPDATE online_state SET sequence = $1 WHERE id = 1`
-const NOTIFY = `SELECT pg_notify('${ONLINE_CHANNEL}', '${DIRECTORY_CHANGED}')`
+const PUBLISH = `WITH put AS (
+    INSERT INTO online_change (sequence, body) SELECT $2::bigint + ordinality, body
+    FROM json_array_elements_text($1::json) WITH ORDINALITY AS them (body, ordinality)),
+  advanced AS (UPDATE online_state SET sequence = $3 WHERE id = 1)
+  SELECT pg_notify('${ONLINE_CHANNEL}', '${DIRECTORY_CHANGED}')`
 
 interface State {
   readonly incarnation: string
@@ -103,7 +107,6 @@ export function* writeOnline(
   const plan = new Plan(node, yield* rowsFor(batch))
   const refusals = batch.map(write => plan.add(write))
   yield* plan.write(before)
-  yield* query(NOTIFY)
   yield* query('COMMIT')
   return { is: 'written', incarnation, before, texts: plan.texts, refusals }
 }
@@ -142,12 +145,15 @@ class Plan {
     string,
     { readonly id: string; readonly node: string; readonly body?: string }
   >()
+  /** Tunnels that have a row. */
+  readonly #known: ReadonlySet<string>
   readonly #touchedTunnels = new Set<string>()
   readonly #touchedSessions = new Set<string>()
   readonly #touchedAddresses = new Set<string>()
 
   constructor(node: Node, { tunnels, sessions }: KnownRows) {
     this.#node = node
+    this.#known = new Set(tunnels.map(({ id }) => id))
     for (const row of tunnels) this.#addTunnel(row)
     for (const row of sessions) this.#sessions.set(row.id, row)
   }
@@ -191,28 +197,18 @@ class Plan {
     }))
     if (sessions.length > 0) yield* query(PUT_SESSIONS, JSON.stringify(sessions))
     const tunnels = present(this.#tunnels, this.#touchedTunnels)
-    const addressed = tunnels.filter(({ address }) => address !== null)
-    if (addressed.length > 0) {
-      const held = yield* query(
-        HOLD,
-        JSON.stringify(addressed.map(({ address, owner }) => ({ address, owner }))),
-      )
-      if (held.length !== new Set(addressed.map(({ address }) => address)).size)
+    if (tunnels.length > 0) {
+      const held = yield* query(PUT_TUNNELS, JSON.stringify(tunnels.map(row => ({ ...row, node, epoch }))))
+      if (held.length !== new Set(tunnels.flatMap(({ address }) => address ?? [])).size)
         throw new StoreError('unusable', 'An address would have two owners.')
     }
-    if (tunnels.length > 0)
-      yield* query(
-        PUT_TUNNELS,
-        JSON.stringify(tunnels.map(row => ({ ...row, owner: undefined, node, epoch }))),
-      )
-    if (this.texts.length === 0) return
-    yield* query(PUT_CHANGES, JSON.stringify(this.texts), before)
-    yield* query(ADVANCE, before + this.texts.length)
+    if (this.texts.length > 0)
+      yield* query(PUBLISH, JSON.stringify(this.texts), before, before + this.texts.length)
   }
 
   /** A replaced row goes too: its address is free, unless it is claimed again. */
   *#remove(): Steps<void> {
-    const tunnels = [...this.#touchedTunnels]
+    const tunnels = [...this.#touchedTunnels].filter(id => this.#known.has(id))
     if (tunnels.length > 0) yield* query(DROP_TUNNELS, JSON.stringify(tunnels))
     const sessions = [...this.#touchedSessions].filter(id => !this.#sessions.has(id))
     if (sessions.length > 0) yield* query(DROP_SESSIONS, JSON.stringify(sessions))
