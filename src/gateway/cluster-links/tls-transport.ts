@@ -14,6 +14,12 @@ const RENEW_CHECK_MS = 3_600_000
 const CERTIFICATE_DAYS = 7
 /** Several processes of a machine may share a port: which one accepts a connection is random. */
 const TRIES = 256
+/**
+ * The version of everything that nodes send to each other over a link. Unknown members of messages are ignored; what an
+ * earlier version would misunderstand needs another name here, beside this one while both are accepted.
+ */
+const PROTOCOL = 'adit-peer/1'
+const REJECTED = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'
 /** The names of nodes in certificates; no client or tenant has names there. */
 const SUFFIX = '.node.adit.internal'
 
@@ -39,6 +45,8 @@ export class TlsTransport implements PeerTransport {
   #identity: Leaf
   #server: Server | undefined
   #timer: NodeJS.Timeout | undefined
+  /** Nodes of another version that were logged. */
+  readonly #otherVersions = new Set<string>()
 
   private constructor(options: TlsTransportOptions, identity: Leaf) {
     this.#options = options
@@ -53,7 +61,8 @@ export class TlsTransport implements PeerTransport {
     const { address, sharesPorts, log } = this.#options
     const server = createServer({ ...this.#secrets, requestCert: true, rejectUnauthorized: true }, socket => {
       // Server certificates of the same CA are no proof.
-      if (namesIn(socket).some(name => name.endsWith(SUFFIX))) accept(socket)
+      const isNode = namesIn(socket).some(name => name.endsWith(SUFFIX))
+      if (isNode && socket.alpnProtocol === PROTOCOL) accept(socket)
       else socket.destroy()
     })
     server.on('tlsClientError', error => log.debug({ error }, 'a peer connection was rejected'))
@@ -88,6 +97,7 @@ export class TlsTransport implements PeerTransport {
       key: this.#identity.privateKeyPem.reveal(),
       ca: this.#options.authority.rootPem,
       minVersion: 'TLSv1.3' as const,
+      ALPNProtocols: [PROTOCOL],
     }
   }
 
@@ -103,7 +113,10 @@ export class TlsTransport implements PeerTransport {
       checkServerIdentity: () => undefined,
     })
     try {
-      await once(socket, 'secureConnect', { signal })
+      await once(socket, 'secureConnect', { signal }).catch((error: unknown) => {
+        throw (error as NodeJS.ErrnoException).code === REJECTED ? this.#otherVersion(node) : error
+      })
+      if (socket.alpnProtocol !== PROTOCOL) throw this.#otherVersion(node)
       const names = namesIn(socket)
       if (names.includes(nameOf(node))) return socket
       throw names.some(name => name.endsWith(SUFFIX)) ? new OtherProcessError() : new Error(NO_NODE)
@@ -111,6 +124,14 @@ export class TlsTransport implements PeerTransport {
       socket.on('error', () => undefined).destroy()
       throw error
     }
+  }
+
+  #otherVersion(node: string): Error {
+    const { log } = this.#options
+    if (!this.#otherVersions.has(node))
+      log.warn({ node, protocol: PROTOCOL }, 'the node uses another version of the peer protocol')
+    this.#otherVersions.add(node)
+    return new Error(`The node ${node} uses another version of the peer protocol.`)
   }
 
   async #renew(): Promise<void> {
