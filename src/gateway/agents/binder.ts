@@ -84,7 +84,12 @@ export class Binder {
     if (names.length === 0 || names.some(name => name === '' || name.includes('='))) fail('bind_labels')
     requireMayBind(acl, undefined, labels)
     const base = { url: '', domainId: undefined, addrId: undefined, address: undefined }
-    return this.#take(agent, { ...this.#record(agent, spec, earlier), ...base, labels, options: defaultOptions })
+    return this.#take(agent, {
+      ...this.#record(agent, spec, earlier),
+      ...base,
+      labels,
+      options: defaultOptions,
+    })
   }
 
   /** The tunnel that an agent requests again, if it is its own: the id alone proves nothing. */
