@@ -59,8 +59,12 @@ export class Http2Link {
     this.#connection.start()
   }
 
+  get isOpen(): boolean {
+    return this.#connection.isOpen
+  }
+
   get hasRoom(): boolean {
-    return this.#connection.isOpen && !this.#options.isSingle && this.#open < this.#limit
+    return this.isOpen && !this.#options.isSingle && this.#open < this.#limit
   }
 
   /** Whether the upstream ever sent anything. */
@@ -92,7 +96,7 @@ export class Http2Link {
 
   /** Sends the head of a reserved request; undefined: the connection was closed meanwhile. */
   request(head: OutgoingHead): Http2ClientStream | undefined {
-    return this.#connection.isOpen ? this.#connection.request(head) : undefined
+    return this.isOpen ? this.#connection.request(head) : undefined
   }
 
   close(): void {
@@ -145,7 +149,8 @@ export class Http2Pool {
       }
       if (this.#links.length >= MAX_LINKS) break
       this.#dialing ??= this.#connect(client).finally(() => (this.#dialing = undefined))
-      await this.#dialing
+      const dialled = await this.#dialing
+      if (!dialled.isOpen) throw new Error('The connection was closed at once.')
     }
     throw new DialError('busy', 'The upstream has reached its request limit.')
   }

@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
 import { h2c, tunnel, upstream } from '../../http/http2/behind.ts'
-import { answerOf, ask, gateway } from '../../http/http2/support.ts'
+import { answerOf, ask, gateway, SocketStream } from '../../http/http2/support.ts'
 
 suite('an upstream that speaks HTTP/2', () => {
   test('gets the request as it was sent, and who sent it', async () => {
@@ -229,6 +229,23 @@ suite('an upstream that speaks HTTP/2', () => {
         assert.deepEqual([answer.status, answer.headers['adit-error-code']], [502, code])
       }
     })
+
+  test('whose connection is lost at once is not connected to again and again', async () => {
+    await using behind = await upstream(createServer())
+    let dialled = 0
+    const backend = http2Backend({
+      dial: async () => {
+        dialled++
+        const stream = await SocketStream.to(behind.port)
+        stream.abort()
+        return stream
+      },
+      tunnel,
+    })
+    await using host = await gateway(backend)
+    const answer = await ask(await host.client(), { ':path': '/' })
+    assert.deepEqual([answer.status, answer.headers['adit-error-code'], dialled], [502, 'ERR_ADIT_8012', 1])
+  })
 
   test('that cannot be reached is told of with 502', async () => {
     const backend = http2Backend({ dial: () => Promise.reject(new Error('refused')), tunnel })

@@ -18,6 +18,7 @@ export const tunnel = tunnelRecord({
 
 export interface Upstream extends AsyncDisposable {
   readonly backend: Http2Backend
+  readonly port: number
   readonly sockets: Socket[]
 }
 
@@ -33,6 +34,7 @@ export async function upstream(
   const backend = http2Backend({ dial: () => SocketStream.to(port), tunnel, ...options })
   return {
     backend,
+    port,
     sockets,
     async [Symbol.asyncDispose]() {
       backend.close()
