@@ -3,7 +3,7 @@ import type { Output } from '#http2/output.ts'
 import { ConnectionFault, DEFAULT_WINDOW, FLOW_CONTROL_ERROR } from '#http2/protocol.ts'
 
 /**
- * What the client may send on a connection. It gets credit when data arrives, not when that is read: otherwise a few
+ * What the peer may send on a connection. It gets credit when data arrives, not when that is read: otherwise a few
  * requests that are not read would stall all others. Only if very much is unread does it have to wait.
  */
 export class Inflow {

@@ -2,7 +2,7 @@
 export interface Http2Limits {
   /** Requests at the same time. */
   readonly streams: number
-  /** Bytes that a client may send on one stream before its reader takes any: they may all be buffered. */
+  /** Bytes that the peer may send on one stream before its reader takes any: they may all be buffered. */
   readonly streamWindow: number
   readonly connectionWindow: number
   /** Bytes of all streams that wait for their readers; beyond them the connection gets no credit. */
@@ -21,12 +21,12 @@ export interface Http2Limits {
   readonly idleMs: number
   /** For requests that may be in flight when the connection is drained. */
   readonly drainMs: number
-  /** Without the client reading any of what waits for it. */
+  /** Without the peer reading any of what waits for it. */
   readonly stalledMs: number
   /** A client may leave this many responses unread for this long, because it may open many streams. */
   readonly fewStalled: number
   readonly fewStalledMs: number
-  /** For the client to close after our GOAWAY. */
+  /** For the peer to close after our GOAWAY. */
   readonly closeMs: number
 }
 

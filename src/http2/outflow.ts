@@ -15,7 +15,7 @@ export interface ContentSource {
 export class OutgoingContent {
   readonly stream: number
   readonly source: ContentSource
-  /** Bytes that the client accepts. */
+  /** Bytes that the peer accepts. */
   window: number
   /** Data that waits for credit or for the connection; the first `sent` bytes of the first part are sent. */
   readonly parts: Buffer[] = []
@@ -51,7 +51,7 @@ export class Outflow {
     this.#meter = meter
   }
 
-  /** The client accepts more bytes on the connection; false: more than there can be. */
+  /** The peer accepts more bytes on the connection; false: more than there can be. */
   credit(bytes: number): boolean {
     this.#window += bytes
     if (this.#window > MAX_WINDOW) return false
@@ -59,7 +59,7 @@ export class Outflow {
     return true
   }
 
-  /** The client accepts more bytes on a stream, or fewer; false: more than there can be. */
+  /** The peer accepts more bytes on a stream, or fewer; false: more than there can be. */
   creditStream(content: OutgoingContent, bytes: number): boolean {
     content.window += bytes
     if (content.window > MAX_WINDOW) return false
