@@ -310,7 +310,7 @@ export class MuxSession {
         if (this.#writer.full) break
         this.#ready.delete(stream)
         // It requests its next turn behind the others, so that a large transfer does not block them.
-        stream.pump()
+        stream.pump(this.#writer.shareOf(this.#ready.size + 1))
       }
     } catch (error) {
       this.#fault(error)

@@ -80,12 +80,12 @@ export class SendQueue {
     return this.#window <= MAX_ID
   }
 
-  /** Sends one frame; true when it was the last of a stream that continues. */
-  pump(): boolean {
+  /** Sends one frame of at most so many bytes; true when it was the last of a stream that continues. */
+  pump(most: number): boolean {
     const first = this.#queue[0]
     if (first === undefined || this.#window === 0) return false
     const { bytes, transferOwnership: spent } = first
-    const size = Math.min(bytes.length, this.#window, MAX_FRAME)
+    const size = Math.min(bytes.length, this.#window, most)
     if (size < bytes.length) this.#queue[0] = { bytes: bytes.subarray(size), transferOwnership: spent }
     else this.#queue.shift()
     const done = this.#queue.length === 0

@@ -173,10 +173,10 @@ export class TunnelStream implements ByteStream, Occupant {
     this.#afterSending()
   }
 
-  /** Sends one frame, then requests another turn if there is more. */
-  pump(): void {
+  /** Sends one frame of at most so many bytes, then requests another turn if there is more. */
+  pump(most: number): void {
     this.movedAt = this.#host.lastInput
-    if (this.#out.pump()) this.#input.sink?.writable?.()
+    if (this.#out.pump(most)) this.#input.sink?.writable?.()
     this.#afterSending()
   }
 

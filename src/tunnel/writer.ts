@@ -5,6 +5,7 @@ import {
   encodeGoaway,
   frameTypes,
   HEADER_BYTES,
+  MAX_FRAME,
   putHeader,
   putWord,
   type TunnelErrorCode,
@@ -74,6 +75,14 @@ export class FrameWriter {
     return (
       this.#pending + this.#socket.writableLength >= (bytes <= PROMPT_BYTES ? 2 * HIGH_WATER : HIGH_WATER)
     )
+  }
+
+  /**
+   * The largest frame for each of so many streams: a frame of every one fits into what may wait for the socket, so that
+   * each has its turn soon, also on a slow link.
+   */
+  shareOf(streams: number): number {
+    return Math.min(MAX_FRAME, Math.max(PROMPT_BYTES, Math.floor(HIGH_WATER / streams)))
   }
 
   /** Whether frames of this turn wait to be written. */

@@ -53,6 +53,25 @@ suite('a session', () => {
     assert.deepEqual(chunks, [12 + 12 + 9 + 9])
   })
 
+  test('gives each of many streams a turn soon when the link is slow', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    const streams = await Promise.all(Array.from({ length: 64 }, () => session.open(3)))
+    await peer.settle()
+    const opened = peer.frames.length
+    peer.socket.pause()
+    for (const stream of streams) stream.write(Buffer.alloc(200_000))
+    peer.socket.resume()
+    const sent = () => peer.frames.slice(opened).reduce((sum, { body }) => sum + body.length, 0)
+    await until(sent, { fits: bytes => bytes >= 1_000_000 })
+    const begun = new Set<number>()
+    for (let at = opened, bytes = 0; bytes < 1_000_000; at++) {
+      const { id, body } = peer.frames[at] ?? { id: 0, body: Buffer.alloc(1_000_000) }
+      begun.add(id)
+      bytes += body.length
+    }
+    assert.equal(begun.size, 64, 'of 64 streams have sent some of the first megabyte')
+  })
+
   test('nudges when input causes no output, only where asked, and never in answer to a nudge', async () => {
     const { session, peer } = facing({ role: 'server' })
     listen(await session.open(3))
