@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Http2Link } from '#gateway/backends/http2-pool.ts'
+import { MAX_INTERIM } from '#gateway/backends/response-reader.ts'
 import { noBody, type Framing } from '#http/body.ts'
 import type { Exchange, Reply } from '#http/exchange.ts'
 import { Fields } from '#http/fields.ts'
@@ -38,7 +39,7 @@ export class Http2Call implements ClientStreamReader {
   #body: StreamBody | undefined
   #timer: NodeJS.Timeout | undefined
   #settled = false
-  #informed = false
+  #interims = 0
 
   constructor(options: Options) {
     this.#options = options
@@ -74,8 +75,8 @@ export class Http2Call implements ClientStreamReader {
   }
 
   informational(head: ResponseHeadFields): void {
-    this.#informed = true
-    this.#options.exchange.sendInformational(responseHead(head, NONE))
+    if (++this.#interims > MAX_INTERIM) this.#stream?.reset(PROTOCOL_ERROR)
+    else this.#options.exchange.sendInformational(responseHead(head, NONE))
   }
 
   response(head: ResponseHeadFields, isComplete: boolean): void {
@@ -126,7 +127,7 @@ export class Http2Call implements ClientStreamReader {
     this.#body?.fail('The stream was reset.')
     if (code === REFUSED_STREAM) this.#settle('refused')
     else if (code === PROTOCOL_ERROR || code === FLOW_CONTROL_ERROR) this.#settle('invalid')
-    else if (this.#informed) this.#settle('broken')
+    else if (this.#interims > 0) this.#settle('broken')
     else this.#settle(link.greeted ? 'closed' : 'unreachable')
   }
 

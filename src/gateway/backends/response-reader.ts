@@ -25,7 +25,8 @@ export interface ResponseReceiver extends BodySource {
   unreachable(): void
 }
 
-const MAX_INTERIM = 10
+/** Interim responses to one request. */
+export const MAX_INTERIM = 10
 const FIRST_LOOK = 2048
 const DIAL_FAILURE = 'failed to dial backend'
 const OLD_AGENT_FAILURE = 'HTTP/0.0 502'

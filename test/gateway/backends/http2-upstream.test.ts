@@ -58,6 +58,23 @@ suite('an upstream that speaks HTTP/2', () => {
     )
   })
 
+  test('may send ten interim responses, and no more', async () => {
+    await using behind = await upstream(
+      h2c((stream, headers) => {
+        for (let count = Number(headers[':path']?.slice(1)); count > 0; count--)
+          stream.additionalHeaders({ ':status': 103, link: `</${count}>` })
+        stream.respond({ ':status': 200 })
+        stream.end('done')
+      }),
+    )
+    await using host = await gateway(behind.backend)
+    const client = await host.client()
+    const allowed = await ask(client, { ':path': '/10' })
+    assert.deepEqual([allowed.status, allowed.interim.length, allowed.text], [200, 10, 'done'])
+    const refused = await ask(client, { ':path': '/11' })
+    assert.deepEqual([refused.status, refused.headers['adit-error-code']], [502, 'ERR_ADIT_3004'])
+  })
+
   test('answers HEAD, 204 and 304 without content', async () => {
     await using behind = await upstream(
       h2c((stream, headers) => {
