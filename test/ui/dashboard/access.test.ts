@@ -206,6 +206,9 @@ suite('people', () => {
     const own = card.getByRole('list', { name: 'API keys' }).getByRole('listitem')
     await own.getByText('Not used in the last 30 days.').waitFor()
     await world.server.api.get('/ip_policies', { token: String(key.token) })
+    // Usage is stored every few seconds, and the page loads it again only after half a minute.
+    const used = `/usage?by=api_key&api_key_id=${key.id}&window=30d`
+    await until(async () => (await world.server.api.get(used)).body.series.length === 1)
     await page.reload()
     await own.getByText(/Last used .+, 1 request in 30 days\./).waitFor()
     await card.getByRole('button', { name: 'Invite' }).click()
