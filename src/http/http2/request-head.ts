@@ -4,10 +4,10 @@ import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import { HttpError, malformed } from '#http/http-error.ts'
 import { MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD } from '#http/http1-request-head.ts'
-import { isName, isOfConnection } from '#http/http2/fields.ts'
+import { isClientName } from '#http/http2/fields.ts'
 import { assembled, type RequestDraft } from '#http/http2/request-draft.ts'
 import { isOwnName } from '#http/identity-names.ts'
-import type { HeaderField } from '#http2/header-field.ts'
+import { type HeaderField, isOfConnection } from '#http2/header-field.ts'
 import type { RequestFields } from '#http2/request-fields.ts'
 
 /**
@@ -51,18 +51,17 @@ function handlingOf(name: string): Handling {
   if (name === 'host' || name === 'cookie' || name === 'expect') return name
   if (name === 'x-forwarded-for' || name === 'forwarded') return name
   if (name === 'content-length') return 'length'
-  if (!isName(name, 'client')) return isMetadata(name) ? 'metadata' : 'invalid'
+  if (!isClientName(name)) return isMetadata(name) ? 'metadata' : 'invalid'
   return isOwnName(name) ? 'dropped' : 'line'
 }
 
 /**
- * gRPC metadata may have "_" in its names, and its servers do not treat that as "-". A name that would be another
+ * Whether gRPC metadata may have a name with "_": its servers do not treat that as "-". A name that would be another
  * field's if they did is still rejected.
  */
 function isMetadata(name: string): boolean {
   const other = name.replaceAll('_', '-')
-  const isOther = readNames.has(other) || isOwnName(other) || isOfConnection(other)
-  return other !== name && !isOther && isName(other, 'client')
+  return !readNames.has(other) && !isOwnName(other) && !isOfConnection(other)
 }
 
 /** Table entries appear in request after request, so a field is judged once. */

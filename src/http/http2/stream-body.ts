@@ -102,8 +102,7 @@ export class StreamBody implements Body {
   end(fields: readonly HeaderField[]): void {
     const sink = this.#sink
     if (sink === undefined) return
-    const pairs = fields.flatMap(({ name, value }) => [name, value])
-    const trailers = trailerLines(pairs, this.#options.from)
+    const trailers = trailerLines(fields, this.#options.from)
     if (trailers === undefined) {
       this.#options.broken?.('a trailer is not valid')
       this.fail('The trailers are not valid.')

@@ -76,7 +76,7 @@ const PATIENCE = 60_000
 
 suite('a flood on one connection', () => {
   for (const [name, make] of Object.entries(floods))
-    test(`of ${name} ends it, and nobody else is hurt`, async () => {
+    test(`of ${name} ends it, and harms no other client`, async () => {
       await using host = await gateway(async ({ body }) => {
         await all(body).catch(() => undefined)
         return reply(200, 'fine')

@@ -24,7 +24,7 @@ async function outcomes(backend: (exchange: Exchange) => Promise<Reply>) {
 }
 
 suite('a request over HTTP/2 that was lost', () => {
-  test('reached nobody when the agent cannot be dialled', async () => {
+  test('was not sent when the agent cannot be dialled', async () => {
     for (const error of [
       new DialError('offline', 'gone'),
       new DialError('busy', 'full'),
@@ -35,7 +35,7 @@ suite('a request over HTTP/2 that was lost', () => {
     }
   })
 
-  test('reached nobody when the service refuses it unseen, unless its content went there', async () => {
+  test('was not sent when the service refuses it unseen, unless its content went there', async () => {
     await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_REFUSED_STREAM)))
     assert.deepEqual(await outcomes(behind.backend), ['not-sent', 'no-response'])
   })
