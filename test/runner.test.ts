@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { Folder } from './support/folder.ts'
@@ -10,7 +10,10 @@ const root = join(import.meta.dirname, '..')
 const passing = `import { test } from 'node:test'\ntest('passes', () => undefined)\n`
 
 /** Runs test files as npm run test:fast does. */
-function runFiles(texts: Record<string, string>): { status: number | null; output: string } {
+function runFiles(
+  texts: Record<string, string>,
+  environment: NodeJS.ProcessEnv = {},
+): { status: number | null; output: string } {
   using folder = new Folder()
   const files = Object.entries(texts).map(([name, text]) => {
     const path = join(folder.path, name)
@@ -19,7 +22,7 @@ function runFiles(texts: Record<string, string>): { status: number | null; outpu
   })
   const args = ['scripts/test/run.ts', '--fast', '--out', join(folder.path, 'out'), ...files]
   // Node runs no tests inside of a test.
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, ...environment }
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' })
   return { status, output: stdout + stderr }
 }
@@ -101,6 +104,31 @@ test('is alone', () => { if (calls !== 1) throw new Error() })
     const counted = hooks.replace("'is alone'", "'is alone too'")
     const { status, output } = runFiles({ 'a.test.ts': hooks, 'b.test.ts': counted })
     assert.equal(status, 0, output)
+  })
+
+  const writing = `import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { test } from 'node:test'
+test('writes', () => {
+  writeFileSync(tmpdir() + '/left', '')
+  console.error('in <' + tmpdir() + '>')
+})
+`
+  test('uses the folder that TMPDIR names, and leaves it', () => {
+    using folder = new Folder()
+    const { output } = runFiles({ 'writing.test.ts': writing }, { TMPDIR: folder.path })
+    assert.ok(output.includes(`in <${folder.path}>`), output)
+    assert.ok(existsSync(folder.file('left')))
+  })
+
+  test('removes the folder in memory that it uses otherwise', () => {
+    const { status, output } = runFiles({ 'writing.test.ts': writing }, { TMPDIR: undefined })
+    assert.equal(status, 0, output)
+    const [, path = ''] = /in <(.*)>/.exec(output) ?? []
+    // On a machine without room in memory it is the folder of the system.
+    if (path === '/tmp') rmSync('/tmp/left')
+    else assert.match(path, /^\/dev\/shm\/adit-/)
+    assert.equal(existsSync(path), path === '/tmp')
   })
 })
 

@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
@@ -7,6 +8,7 @@ import { root } from '../package/bundle.ts'
 import { buildFiles } from './build-files.ts'
 import { fastFiles } from './fast-files.ts'
 import { groupFiles, readSource } from './groups.ts'
+import { memoryFolder } from './memory-folder.ts'
 import { Tally } from './tally.ts'
 
 // npm test: all tests. npm run test:fast: those that start no program.
@@ -29,10 +31,12 @@ if (files.length === 0) throw new Error(`no test file begins with ${positionals.
 const groups = groupFiles(files)
 const bundles = await buildFiles(groups, values.out)
 
+const folder = memoryFolder(process.env)
 const tally = new Tally(files)
 const stream = run({
   files: bundles,
-  concurrency: 3,
+  // Half of the time tests wait: for a deadline, a retry, a lease.
+  concurrency: 2 * availableParallelism(),
   // For a process, of many files, that does not end; a test has less.
   timeout: 1_200_000,
   execArgv: ['--enable-source-maps', '--test-timeout=240000'],
@@ -40,6 +44,7 @@ const stream = run({
   env: {
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
     ...process.env,
+    ...(folder !== undefined && { TMPDIR: folder }),
   },
 })
 tally.follow(stream)
