@@ -21,7 +21,7 @@ export const moduleState = new ModuleState()
 /** What modules are made from, in a gateway without a server. */
 export function modulePartsFor(info: GatewayInfo, records = new Records()): ModuleParts {
   const log = testLog()
-  const visitors = {
+  const userSessions = {
     signedIn: async () => ({ userId: newId('au'), sessionId: newId('as') }),
     active: () => undefined,
     ended: async () => undefined,
@@ -31,7 +31,7 @@ export function modulePartsFor(info: GatewayInfo, records = new Records()): Modu
     info,
     key: randomBytes(32),
     records,
-    userSessions: visitors,
+    userSessions,
     placesAt: () => [],
     log,
   })

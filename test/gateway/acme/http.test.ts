@@ -6,7 +6,7 @@ import type { TestServer } from '../../support/server.ts'
 import { askPlain, challenge, World } from './support.ts'
 import { until } from '../../support/until.ts'
 
-suite('a certificate authority that asks by HTTP', () => {
+suite('an HTTP-01 challenge', () => {
   let world: World
   let server: TestServer
   before(async () => {
@@ -15,7 +15,7 @@ suite('a certificate authority that asks by HTTP', () => {
   })
   after(() => world[Symbol.asyncDispose]())
 
-  test('is told what it asks for, at the name it asks about', async () => {
+  test('is answered at its name with its token', async () => {
     await world.publish(challenge('http-01', 'shop.example.com', 'token-1'))
     const page = await askPlain(server, 'shop.example.com', 'token-1')
     assert.equal(page.status, 200)
@@ -23,7 +23,7 @@ suite('a certificate authority that asks by HTTP', () => {
     assert.equal(page.headers['content-type'], 'text/plain')
   })
 
-  test('is told nothing at another name, for another token, or of another kind of challenge', async () => {
+  test('is not answered at another name, for another token, or for another challenge type', async () => {
     await world.publish(
       challenge('http-01', 'a.example.com', 'token-a'),
       challenge('http-01', 'b.example.com', 'token-b'),
@@ -36,7 +36,7 @@ suite('a certificate authority that asks by HTTP', () => {
     assert.equal((await askPlain(server, 'a.example.com', 'token-a')).status, 200)
   })
 
-  test('is told nothing when the challenge is over, or its end cannot be read', async () => {
+  test('is not answered when it has expired, or its expiry cannot be parsed', async () => {
     const [over, broken] = ['over', 'broken'].map(token => challenge('http-01', 'late.example.com', token))
     assert.ok(over && broken)
     await world.publish(
@@ -47,7 +47,7 @@ suite('a certificate authority that asks by HTTP', () => {
     assert.equal((await askPlain(server, 'late.example.com', 'broken')).status, 404)
   })
 
-  test('gets past redirects, restrictions and the service behind, which sees all other tokens', async () => {
+  test('precedes redirects, restrictions and the service, which gets all other tokens', async () => {
     await using service = await web(({ url }, response) => response.end(`service ${url}`))
     await using agent = await signIn(server)
     const open = await agent.listen({ url: 'http://open.adit.localhost', forwardTo: service.port })
@@ -72,7 +72,7 @@ suite('a certificate authority that asks by HTTP', () => {
   })
 })
 
-test('every process of a gateway answers a certificate authority', async () => {
+test('every gateway process answers HTTP-01 challenges', async () => {
   await using world = await World.start({ workers: '2' })
   const { server } = world
   await world.publish(challenge('http-01', 'shop.example.com', 'token-1'))

@@ -79,7 +79,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** A TLS client that is connected, whoever it finds. */
+/** A connected TLS client that accepts any certificate. */
 export async function handshake(server: TestServer, options: ConnectionOptions): Promise<TLSSocket> {
   const port = server.bound.https?.port ?? 0
   const socket = connect({ host: HOST, port, rejectUnauthorized: false, ...options })

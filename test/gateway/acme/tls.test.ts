@@ -15,7 +15,7 @@ import { closed } from '../../support/net.ts'
 const ALPN = 'acme-tls/1'
 const NO_PROTOCOL = { code: 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL' }
 
-suite('a certificate authority that asks by TLS', () => {
+suite('a TLS-ALPN-01 challenge', () => {
   let world: World
   let server: TestServer
   before(async () => {
@@ -26,7 +26,7 @@ suite('a certificate authority that asks by TLS', () => {
   after(() => world[Symbol.asyncDispose]())
 
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-    test(`gets the proof in the handshake, and nothing after it (${maxVersion})`, async () => {
+    test(`is answered in the handshake, and the connection is then closed (${maxVersion})`, async () => {
       const socket = await handshake(server, {
         servername: 'shop.example.com',
         ALPNProtocols: [ALPN],
@@ -45,13 +45,13 @@ suite('a certificate authority that asks by TLS', () => {
     })
   }
 
-  test('is refused for a name that no certificate was asked for', async () => {
+  test('is refused for a name without an order', async () => {
     for (const servername of ['other.example.com', 'sub.shop.example.com', 'shop.adit.localhost'])
       await assert.rejects(handshake(server, { servername, ALPNProtocols: [ALPN] }), NO_PROTOCOL)
     await assert.rejects(handshake(server, { ALPNProtocols: [ALPN] }), NO_PROTOCOL)
   })
 
-  test('is the only one that gets it: whoever can speak anything else is a visitor', async () => {
+  test('requires acme-tls/1 as the only ALPN protocol; others are served as clients', async () => {
     const servername = 'shop.example.com'
     for (const ALPNProtocols of [[ALPN, 'http/1.1'], ['h2', ALPN], ['http/1.1']]) {
       const socket = await handshake(server, { servername, ALPNProtocols })
@@ -62,14 +62,14 @@ suite('a certificate authority that asks by TLS', () => {
     }
   })
 
-  test('is refused when the challenge is over', async () => {
+  test('is refused when it has expired', async () => {
     const over = challenge('tls-alpn-01', 'late.example.com', 'over')
     await world.publish({ ...over, expires_at: new Date(Date.now() - 1000).toISOString() })
     const asked = handshake(server, { servername: 'late.example.com', ALPNProtocols: [ALPN] })
     await assert.rejects(asked, NO_PROTOCOL)
   })
 
-  test('sees the newest of several challenges for a name', async () => {
+  test('is answered with the newest of several for a name', async () => {
     await world.publish(challenge('tls-alpn-01', 'twice.example.com', 'first'))
     await world.publish(challenge('tls-alpn-01', 'twice.example.com', 'second'))
     const socket = await handshake(server, { servername: 'twice.example.com', ALPNProtocols: [ALPN] })
@@ -78,7 +78,7 @@ suite('a certificate authority that asks by TLS', () => {
     await once(socket.resume(), 'close')
   })
 
-  test('reaches a service that has its own client of an authority, where TLS is its own', async () => {
+  test('is passed through to a service that terminates TLS itself', async () => {
     const { certificatePem, privateKeyPem } = await acmeCertificate('own.adit.localhost', 'theirs')
     const own = { cert: certificatePem, key: privateKeyPem.reveal(), ALPNProtocols: [ALPN] }
     const service = createServer(own, socket => socket.end())
@@ -91,7 +91,7 @@ suite('a certificate authority that asks by TLS', () => {
     service.close()
   })
 
-  test('leaves the server as it was', async () => {
+  test('does not affect the server', async () => {
     const page = await visit(`https://nobody.adit.localhost:${server.bound.https?.port}/`, {
       rejectUnauthorized: false,
     } as object)
@@ -99,7 +99,7 @@ suite('a certificate authority that asks by TLS', () => {
   })
 })
 
-test('the certificate of a proof is what RFC 8737 asks for', async () => {
+test('the challenge certificate is as RFC 8737 requires', async () => {
   const { certificatePem } = await acmeCertificate('shop.example.com', 'token.thumbprint')
   using folder = new Folder()
   await folder.write('proof.pem', certificatePem)

@@ -18,8 +18,8 @@ async function online(options: Parameters<typeof startGateway>[0] = {}, acl: rea
 
 const code = (text: string): string => /ERR_NGROK_\d+/.exec(text)?.[0] ?? text
 
-suite('a tunnel by name', () => {
-  test('without one gets a random name under the shared domain, and all options back', async () => {
+suite('a tunnel with a hostname', () => {
+  test('gets a random name under the shared domain by default, and its options in the response', async () => {
     await using world = await online()
     const { agent, gateway } = world
     const opts = {
@@ -62,7 +62,7 @@ suite('a tunnel by name', () => {
       assert.equal(answer.URL, `https://${label}.adit.localhost:8443`, answer.Error)
     })
 
-  test('has no port in its address where that is the usual one', async () => {
+  test('has no port in its URL if it is the default port', async () => {
     await using world = await online({ info: { httpsPort: 443, httpPort: 80 } })
     assert.equal((await world.agent.bind('https', { Domain: 'a' })).URL, 'https://a.adit.localhost')
     assert.equal((await world.agent.bind('http', { Domain: 'a' })).URL, 'http://a.adit.localhost')
@@ -75,7 +75,7 @@ suite('a tunnel by name', () => {
       assert.equal(code((await world.agent.bind(proto)).Error), 'ERR_NGROK_90062', proto)
   })
 
-  test('needs a reservation outside of the shared domain, of the name or of a wildcard over it', async () => {
+  test('outside the shared domain needs a reservation of the name or of a wildcard above it', async () => {
     await using world = await online()
     const { agent, gateway } = world
     assert.equal(code((await agent.bind('https', { Domain: 'app.example.com' })).Error), 'ERR_NGROK_90054')
@@ -107,7 +107,7 @@ suite('a tunnel by name', () => {
       assert.equal(world.gateway.directory.tunnels.size, 0)
     })
 
-  test('cannot be one that an edge serves, itself or by a wildcard', async () => {
+  test('cannot have a name that an edge serves, directly or by a wildcard', async () => {
     await using world = await online()
     const { agent, gateway } = world
     gateway.source.put('reserved_domain', newId('rd'), { domain: '*.example.com' })
@@ -125,7 +125,7 @@ suite('a tunnel by name', () => {
     assert.equal(code((await agent.bind('tls', { Domain: 'a' })).Error), 'ERR_NGROK_334')
   })
 
-  test('cannot be had twice by one agent', async () => {
+  test('cannot be bound twice by one agent', async () => {
     await using world = await online()
     assert.equal((await world.agent.bind('https', { Domain: 'a' })).Error, '')
     const { Error: text } = await world.agent.bind('https', { Domain: 'a' })
@@ -134,8 +134,8 @@ suite('a tunnel by name', () => {
   })
 })
 
-suite('a tunnel by port', () => {
-  test('without one gets a random one', async () => {
+suite('a tunnel with a port', () => {
+  test('gets a random port by default', async () => {
     await using world = await online()
     const answer = await world.agent.bind('tcp', { Addr: '', ProxyProto: 0 })
     const port = Number(/^tcp:\/\/1\.tcp\.adit\.localhost:(\d+)$/.exec(answer.URL)?.[1])
@@ -143,7 +143,7 @@ suite('a tunnel by port', () => {
     assert.deepEqual(answer.Opts, { Addr: `1.tcp.adit.localhost:${port}`, ProxyProto: 0, URL: answer.URL })
   })
 
-  test('may ask for one that is free, by URL or address, and not for one that is taken', async () => {
+  test('may request a free port, by URL or address, but not one in use', async () => {
     await using world = await online()
     const { agent } = world
     for (const form of ['tcp://1.tcp.adit.localhost:PORT', '1.tcp.adit.localhost:PORT', ':PORT', 'PORT']) {
@@ -156,7 +156,7 @@ suite('a tunnel by port', () => {
     }
   })
 
-  test('may be a reserved one, under the name of that', async () => {
+  test('may use a reserved address', async () => {
     await using world = await online()
     const port = await freePort()
     const addr = world.gateway.source.put('reserved_addr', newId('ra'), {
@@ -167,7 +167,7 @@ suite('a tunnel by port', () => {
     assert.equal(world.gateway.directory.tunnels.get(answer.Id)?.addrId, addr)
   })
 
-  test('is refused outside of the range, on an edge, and where another program listens', async () => {
+  test('is refused outside the range, on a port of an edge, and where another program listens', async () => {
     await using world = await online({ info: { tcp_ports: { first: 2000, last: 65_535 } } })
     const { agent, gateway } = world
     assert.equal(code((await agent.bind('tcp', { Addr: ':1999' })).Error), 'ERR_NGROK_90056')
@@ -182,7 +182,7 @@ suite('a tunnel by port', () => {
     server.close()
   })
 
-  test('is never handed out when it is reserved, served by an edge or taken; when none is left, that is said', async () => {
+  test('never gets a random port that is reserved, served by an edge or in use; with none left it is refused', async () => {
     const first = await freePort()
     const randomTcpPorts = { first, last: first }
     await using world = await online({ info: { randomTcpPorts } })
@@ -258,12 +258,12 @@ suite('the options of a tunnel', () => {
       assert.equal(code((await world.agent.bind('https', {}, { extra })).Error), 'ERR_NGROK_90058')
     })
 
-  test('of a protocol that is none are refused', async () => {
+  test('of an unknown protocol are refused', async () => {
     await using world = await online()
     assert.equal(code((await world.agent.bind('gopher')).Error), 'ERR_NGROK_90057')
   })
 
-  test('may be changed later as far as that is possible', async () => {
+  test('may be changed later where the protocol allows it', async () => {
     await using world = await online()
     const { agent, gateway } = world
     const { Id } = await agent.bind('https')
@@ -307,7 +307,7 @@ suite('the ACL of a credential', () => {
     assert.equal(mayBind(['bind:a.test'], undefined, { a: '1' }), false)
   })
 
-  test('holds for chosen and for random names, ports and labels', async () => {
+  test('applies to requested and random names, ports and labels', async () => {
     await using world = await online({}, ['bind:mine.adit.localhost', 'bind:app=web'])
     const { agent } = world
     assert.equal((await agent.bind('https', { Domain: 'mine' })).Error, '')
@@ -324,7 +324,7 @@ suite('the ACL of a credential', () => {
     assert.equal((await world.agent.bind('https')).Error, '')
   })
 
-  test('that no longer allows a tunnel takes it away, and the agent is told why', async () => {
+  test('that no longer allows a tunnel closes it, and the agent gets the reason', async () => {
     await using world = await online()
     const { agent, gateway } = world
     const kept = await agent.bind('https', { Domain: 'kept' })
@@ -333,20 +333,20 @@ suite('the ACL of a credential', () => {
     gateway.source.put('credential', id, { token_hash: 'x', acl: ['bind:kept.adit.localhost'] })
     await until(() => !gateway.directory.tunnels.has(lost.Id), { what: 'the tunnel has gone' })
     assert.ok(gateway.directory.tunnels.has(kept.Id))
-    await until(() => agent.stopped.length === 1, { what: 'the agent was told' })
+    await until(() => agent.stopped.length === 1, { what: 'the agent was notified' })
     assert.partialDeepStrictEqual(agent.stopped[0], { Id: lost.Id, ErrorCode: 'ERR_NGROK_90053' })
   })
 })
 
 suite('a session', () => {
-  test('may have 256 tunnels and no more', async () => {
+  test('may have at most 256 tunnels', async () => {
     await using world = await online()
     const answers = await Promise.all(Array.from({ length: 257 }, () => world.agent.bind('https')))
     assert.equal(answers.filter(({ Error: text }) => text === '').length, 256)
     assert.equal(answers.filter(({ Error: text }) => code(text) === 'ERR_NGROK_90060').length, 1)
   })
 
-  test('may give a tunnel back, as often as it likes', async () => {
+  test('may unbind a tunnel repeatedly', async () => {
     await using world = await online()
     const { agent, gateway } = world
     const { Id } = await agent.bind('https', { Domain: 'a' })
@@ -355,7 +355,7 @@ suite('a session', () => {
     assert.equal((await agent.bind('https', { Domain: 'a' })).Error, '')
   })
 
-  test("cannot give back another one's tunnel", async () => {
+  test('cannot unbind a tunnel of another session', async () => {
     await using world = await online()
     const { agent, gateway } = world
     const { Id } = await agent.bind('https')

@@ -22,7 +22,7 @@ async function online(settings: AgentSettings, extra: Record<string, unknown> = 
 
 for (const command of commands)
   suite(`the command ${command}`, () => {
-    test('is done when the agent accepts it', async () => {
+    test('succeeds when the agent accepts it', async () => {
       for (const answer of [{}, { Error: '' }]) {
         await using world = await online({ command: () => answer })
         await world.send(command)
@@ -30,7 +30,7 @@ for (const command of commands)
       }
     })
 
-    test('fails with the reason of an agent that said it cannot, or did not say that it can', async () => {
+    test('fails if the agent did not announce the capability, with the reason if it gave one', async () => {
       const rows = [
         ['the agent has not defined a callback for this operation', /not defined a callback/],
         [null, /too old/],
@@ -51,12 +51,12 @@ for (const command of commands)
       })
     })
 
-    test('is said to be unanswered when no answer comes in time', async () => {
+    test('times out when the agent does not respond', async () => {
       await using world = await online({}, {}, 100)
       await assert.rejects(world.send(command), { code: 'command_unanswered' })
     })
 
-    test('is said to be unanswered when the agent goes instead', async () => {
+    test('times out when the agent disconnects instead', async () => {
       await using world = await online({
         command() {
           world.agent.drop()
@@ -67,7 +67,7 @@ for (const command of commands)
     })
   })
 
-test('a command to nobody finds nothing', async () => {
+test('a command for an unknown session is not found', async () => {
   await using gateway = await startGateway()
   await assert.rejects(gateway.sessions.command(newId('ts'), 'stop'), { code: 'not_found' })
 })

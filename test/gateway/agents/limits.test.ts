@@ -26,7 +26,7 @@ async function limited(limits: { credential?: Partial<Share>; owner?: Partial<Sh
 const LIMIT = /ERR_NGROK_90263/
 
 suite('what one credential has online is limited', () => {
-  test('in sessions; another credential and another user go on, and one that ended makes room', async () => {
+  test('in sessions; other credentials and users are unaffected, and a closed session is not counted', async () => {
     await using world = await limited({ credential: { sessions: 2 } })
     const first = await world.sign('alice')
     await world.sign('alice')
@@ -41,7 +41,7 @@ suite('what one credential has online is limited', () => {
     await world.sign('alice')
   })
 
-  test('in tunnels, over all of its sessions, also when many are asked for at once', async () => {
+  test('in tunnels, over all of its sessions, also with concurrent binds', async () => {
     await using world = await limited({ credential: { tunnels: 5 } })
     const agents = [await world.sign('alice'), await world.sign('alice')]
     const answers = await Promise.all(
@@ -78,7 +78,7 @@ suite('what one credential has online is limited', () => {
 })
 
 suite('what one user has online is limited', () => {
-  test('over all credentials, whatever one of them may have', async () => {
+  test('over all credentials, whatever the limit of each', async () => {
     await using world = await limited({ owner: { sessions: 3, tunnels: 3 } })
     const agents = [await world.sign('alice'), await world.sign('alice'), await world.sign('aliceToo')]
     await assert.rejects(
@@ -91,7 +91,7 @@ suite('what one user has online is limited', () => {
     assert.equal((await other.bind('https')).Error, '')
   })
 
-  test('to half of the TCP ports, so that another one finds a port; admins may have all', async () => {
+  test('to half of the TCP ports, so that others find a port; admins may use all', async () => {
     await using world = await limited({}, 6)
     const [alice, bob] = [await world.sign('alice'), await world.sign('bob')]
     for (let count = 0; count < 3; count++) assert.equal((await alice.bind('tcp')).Error, '')
@@ -102,7 +102,7 @@ suite('what one user has online is limited', () => {
   })
 })
 
-test('an agent that returns keeps what it had, though no share is left', async () => {
+test('an agent that reconnects keeps its tunnels, even above the limit', async () => {
   await using world = await limited({ credential: { sessions: 1, tunnels: 1 } })
   const before = await world.sign('alice')
   const tunnel = await before.bind('https', { Domain: 'mine' })

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts'
 import { closed } from '../../support/net.ts'
 
 suite('an agent that signs in', () => {
-  test('with a known token gets a session that shows what it told of itself', async () => {
+  test('with a known token gets a session with the details that it sent', async () => {
     await using gateway = await startGateway()
     const { id, token } = gateway.source.credential()
     const agent = await TestAgent.connect(gateway)
@@ -32,7 +32,7 @@ suite('an agent that signs in', () => {
     })
   })
 
-  test('with an unknown token is told so under the code that agents know, and let go', async () => {
+  test('with an unknown token gets the error code that agents know, and is disconnected', async () => {
     await using gateway = await startGateway()
     const agent = await TestAgent.connect(gateway)
     const { Error: text } = await agent.auth('not-a-token-of-ours')
@@ -60,7 +60,7 @@ suite('an agent that signs in', () => {
     assert.equal((await agent.auth(token)).Error, '')
   })
 
-  test('shares the read of what others have changed with all that are unknown at that time', async () => {
+  test('shares one read of the store with all other unknown credentials at that time', async () => {
     await using gateway = await startGateway()
     const agents = await Promise.all(Array.from({ length: 40 }, () => TestAgent.connect(gateway)))
     const begun = performance.now()
@@ -74,13 +74,13 @@ suite('an agent that signs in', () => {
   })
 
   for (const token of ['', 'with blank', 'x'.repeat(600), 'ümlaut'])
-    test(`with "${token.slice(0, 20)}" is told that this is no token`, async () => {
+    test(`with "${token.slice(0, 20)}" is refused as malformed`, async () => {
       await using gateway = await startGateway()
       const agent = await TestAgent.connect(gateway)
       assert.match((await agent.auth(token)).Error, /\n\nERR_NGROK_105\n$/)
     })
 
-  test('with the old version alone is answered in it', async () => {
+  test('with the old version only is answered in it', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.connect(gateway)
@@ -102,7 +102,7 @@ suite('an agent that signs in', () => {
     assert.equal(gateway.directory.sessions.size, 1)
   })
 
-  test('from a refused address is told so when the restriction is enforced', async () => {
+  test('from a denied address is refused when the restriction is enforced', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     gateway.source.restrict('agent', true, '192.0.2.0/24')
@@ -110,7 +110,7 @@ suite('an agent that signs in', () => {
     assert.match((await agent.auth(token)).Error, /may not connect from 127\.0\.0\.1.*ERR_NGROK_90050/s)
   })
 
-  test('from a refused address comes in when the restriction only warns, and a warning is logged', async () => {
+  test('from a denied address is accepted with a logged warning when the restriction is not enforced', async () => {
     const { log, lines } = listeningLog()
     await using gateway = await startGateway({ log })
     const { token } = gateway.source.credential()
@@ -121,7 +121,7 @@ suite('an agent that signs in', () => {
     assert.ok(!JSON.stringify(lines).includes(token))
   })
 
-  test('is refused when there are as many sessions as may be', async () => {
+  test('is refused when the session limit is reached', async () => {
     await using gateway = await startGateway({ sessions: { maxSessions: 1 } })
     const { token } = gateway.source.credential()
     await TestAgent.signIn(gateway, token)
@@ -129,7 +129,7 @@ suite('an agent that signs in', () => {
     assert.match((await second.auth(token)).Error, /ERR_NGROK_108/)
   })
 
-  test('may offer our protocol by ALPN, another one, or none', async () => {
+  test('may offer the agent protocol by ALPN, another protocol, or none', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const names: unknown[] = []
@@ -142,7 +142,7 @@ suite('an agent that signs in', () => {
 })
 
 suite('a connection before it has signed in', () => {
-  test('is told the region, and has its heartbeats echoed', async () => {
+  test('gets the region, and its heartbeats are echoed', async () => {
     await using gateway = await startGateway()
     const agent = await TestAgent.connect(gateway)
     const info = await call(agent.session, { type: streamTypes.srvInfo, request: {}, answer: srvInfoAnswer })
@@ -169,7 +169,7 @@ suite('a connection before it has signed in', () => {
     assert.equal((await agent.session.closed).code, 'remote_gone_away')
   })
 
-  test('is not closed because the gateway takes too long, once its token is known', async t => {
+  test('is not closed for a slow gateway once its token is known', async t => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const loginMs = 10_000
     // No other connection is let in before it has signed in.
@@ -192,14 +192,14 @@ suite('a connection before it has signed in', () => {
     next.drop()
   })
 
-  test('is closed when it does not even speak TLS in time', async () => {
+  test('is closed when it does not complete the TLS handshake in time', async () => {
     await using gateway = await startGateway({ agents: { handshakes: { deadlineMs: 50 } } })
     const socket = connect(gateway.port, '127.0.0.1').on('error', () => undefined)
     await closed(socket)
     assert.ok(socket.destroyed)
   })
 
-  test('is refused when too many others have not signed in either, but not because of those that have', async () => {
+  test('is refused above the limit of unauthenticated connections; authenticated ones do not count', async () => {
     await using gateway = await startGateway({ agents: { unauthenticated: { total: 2 } } })
     const { token } = gateway.source.credential()
     await TestAgent.signIn(gateway, token)
@@ -212,7 +212,7 @@ suite('a connection before it has signed in', () => {
     first.drop()
   })
 
-  test('cannot make us collect a large message', async () => {
+  test('cannot make the gateway buffer a large message', async () => {
     await using gateway = await startGateway()
     const agent = await TestAgent.connect(gateway)
     const request = { Version: ['3'], Extra: { Metadata: 'x'.repeat(100_000) } }
@@ -222,7 +222,7 @@ suite('a connection before it has signed in', () => {
 })
 
 suite('an agent that is connected', () => {
-  test('and silent is given up, and leaves the directory', async () => {
+  test('and silent is disconnected and removed from the directory', async () => {
     await using gateway = await startGateway({ agents: { heartbeat: { intervalMs: 20, limitMs: 120 } } })
     const { token } = gateway.source.credential()
     await TestAgent.signIn(gateway, token, { mute: true })
@@ -237,7 +237,7 @@ suite('an agent that is connected', () => {
     assert.equal(gateway.directory.sessions.size, 1)
   })
 
-  test('goes when its credential is deleted', async () => {
+  test('is disconnected when its credential is deleted', async () => {
     await using gateway = await startGateway()
     const { id, token } = gateway.source.credential()
     const kept = await TestAgent.signIn(gateway, gateway.source.credential().token)
@@ -253,7 +253,7 @@ suite('an agent that is connected', () => {
     assert.match((await back.auth(token)).Error, /ERR_NGROK_107/)
   })
 
-  test('goes when its address becomes a refused one', async () => {
+  test('is disconnected when its address becomes denied', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
@@ -262,7 +262,7 @@ suite('an agent that is connected', () => {
     await until(() => gateway.directory.sessions.size === 0, { what: 'it has gone' })
   })
 
-  test('stays when a restriction that only warns would refuse it', async () => {
+  test('stays when the restriction is not enforced', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
@@ -271,7 +271,7 @@ suite('an agent that is connected', () => {
     assert.equal((await agent.bind('https')).Error, '')
   })
 
-  test('is let go when the gateway stops, after what runs through it is finished', async () => {
+  test('is disconnected when the gateway stops, after its streams have finished', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)

@@ -31,7 +31,7 @@ suite('a host name belongs to one user in all schemes', () => {
         assert.equal(world.gateway.directory.tunnels.size, 1)
       })
 
-  test('another credential of the same user may have the other scheme', async () => {
+  test('another credential of the same user may use the other scheme', async () => {
     await using world = await twoUsers()
     assert.equal((await world.alice.bind('https', { Domain: 'dup' })).Error, '')
     assert.equal((await world.aliceToo.bind('http', { Domain: 'dup' })).Error, '')
@@ -90,7 +90,7 @@ suite('a reservation is for its owner', () => {
   ]
   for (const { reserved, asked } of cases)
     for (const scheme of ['http', 'https', 'tls'])
-      test(`${scheme}://${asked} is for the owner of ${reserved}, admins, and all when it is shared`, async () => {
+      test(`${scheme}://${asked} is allowed for the owner of ${reserved}, admins, and all if it is shared`, async () => {
         await using world = await twoUsers()
         const { gateway, alice, bob } = world
         const id = reserve(world, reserved, 'usr_alice')
@@ -133,7 +133,7 @@ suite('a reservation is for its owner', () => {
     assert.equal(code(refusal), 'ERR_NGROK_90260')
   })
 
-  test('an agent that returns does not get back what was reserved for another user meanwhile', async () => {
+  test('an agent that reconnects does not get back what was reserved for another user meanwhile', async () => {
     await using world = await twoUsers()
     const before = await world.bob.bind('https', { Domain: 'free' })
     await world.bob.unbind(before.Id)
@@ -142,7 +142,7 @@ suite('a reservation is for its owner', () => {
   })
 })
 
-suite('a name below', () => {
+suite('a subdomain of', () => {
   test('one that is online belongs to its owner', async () => {
     await using world = await twoUsers()
     await world.alice.bind('https', { Domain: 'shop' })
@@ -171,7 +171,7 @@ suite('a name below', () => {
     assert.equal((await world.alice.bind('https', { Domain: 'sub.shop.adit.localhost' })).Error, '')
   })
 
-  test('that was online first comes back although the name above is online now', async () => {
+  test('a name that is online now is restored if it was online first', async () => {
     await using world = await twoUsers()
     const before = await world.bob.bind('https', { Domain: 'sub.shop.adit.localhost' })
     assert.equal((await world.alice.bind('https', { Domain: 'shop' })).Error, '')
@@ -180,7 +180,7 @@ suite('a name below', () => {
   })
 })
 
-suite('a name that is held back', () => {
+suite('a name that needs a reservation', () => {
   for (const name of [
     'www',
     'mail',
@@ -191,7 +191,7 @@ suite('a name that is held back', () => {
     'dns',
     'x.wpad.adit.localhost',
   ])
-    test(`${name} needs a reservation`, async () => {
+    test(`is refused: ${name}`, async () => {
       await using world = await twoUsers()
       const refused = await world.alice.bind('https', { Domain: name })
       assert.equal(code(refused.Error), 'ERR_NGROK_90262')

@@ -29,7 +29,7 @@ suite('the token of a tunnel', () => {
     'text in other scripts': header('Grüße ☃'),
     'options that need compression': header('y'.repeat(20_000)),
   }))
-    test(`has all of a tunnel with ${name}`, () => {
+    test(`describes a tunnel with ${name}`, () => {
       const tunnel = tunnelWith(options)
       const token = tokens.token(tunnel)
       assert.ok(token.length <= 4096, `${token.length}`)
@@ -41,7 +41,7 @@ suite('the token of a tunnel', () => {
     assert.deepEqual(tokens.tunnel(tokens.token(tunnel)), { ...tunnel, options: undefined })
   })
 
-  test('is void when it is changed, or of another installation', () => {
+  test('is invalid if it was modified or issued by another installation', () => {
     const token = tokens.token(tunnelWith({}))
     assert.equal(tokens.tunnel(token.slice(0, -4)), undefined)
     assert.equal(new ResumptionTokens(randomBytes(32)).tunnel(token), undefined)

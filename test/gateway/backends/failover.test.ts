@@ -7,7 +7,7 @@ import { freePort } from '../../support/free-ports.ts'
 const { failover, fixed, response, group, weighted } = records
 
 suite('a failover backend', () => {
-  test('asks the first while it can be reached', async () => {
+  test('uses the first while it can be reached', async () => {
     await using one = await service('one')
     await using two = await service('two')
     await using front = new Front(build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }))
@@ -15,7 +15,7 @@ suite('a failover backend', () => {
     assert.equal(two.connections(), 0)
   })
 
-  test('asks the next when the first cannot be reached, with all of the content', async () => {
+  test('uses the next when the first cannot be reached, with the whole body', async () => {
     await using two = await service('two')
     const rows = { top: failover('x', 'y'), x: fixed(await freePort()), y: fixed(two.port) }
     await using front = new Front(build(rows))
@@ -25,7 +25,7 @@ suite('a failover backend', () => {
     assert.deepEqual([two.asked.length, front.lost.at(-1)], [5, undefined])
   })
 
-  test('asks the first again as soon as it is back', async () => {
+  test('uses the first again as soon as it is back', async () => {
     const port = await freePort()
     await using two = await service('two')
     await using front = new Front(build({ top: failover('x', 'y'), x: fixed(port), y: fixed(two.port) }))
@@ -37,7 +37,7 @@ suite('a failover backend', () => {
     await new Promise(resolve => back.close(resolve))
   })
 
-  test('stays with an answer, whatever it says', async () => {
+  test('does not fail over after a response, whatever its status', async () => {
     await using one = await service('one', (_request, answer) =>
       answer.writeHead(503, { 'Content-Length': '4' }).end('busy'),
     )
@@ -47,7 +47,7 @@ suite('a failover backend', () => {
     assert.deepEqual([status, body, two.connections()], [503, 'busy', 0])
   })
 
-  test('sends nothing a second time that one has been sent', async () => {
+  test('never sends a request twice', async () => {
     await using one = await mute()
     await using two = await service('two')
     await using front = new Front(build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }))
@@ -55,7 +55,7 @@ suite('a failover backend', () => {
     assert.deepEqual([front.lost, two.connections()], [['no-response'], 0])
   })
 
-  test('asks the next when a group has no tunnel', async () => {
+  test('uses the next when a group has no tunnel', async () => {
     const rows = { top: failover('x', 'y'), x: group({ app: 'none' }), y: response('sorry', 503) }
     await using front = new Front(build(rows))
     const { status, body } = await front.get()
@@ -64,7 +64,7 @@ suite('a failover backend', () => {
     assert.deepEqual([context?.backendId, context?.notes], ['y', ['backend x: backend_empty']])
   })
 
-  test('tells why the last cannot be reached when none can', async () => {
+  test('reports why the last cannot be reached when none can', async () => {
     const rows = { top: failover('x', 'y'), x: fixed(await freePort()), y: group({ app: 'none' }) }
     await using front = new Front(build(rows))
     const { status, head } = await front.get()
@@ -81,7 +81,7 @@ suite('a failover backend', () => {
     assert.equal(front.backend.dial, undefined)
   })
 
-  test('passes over a whole tree that cannot be reached', async () => {
+  test('skips a whole tree that cannot be reached', async () => {
     const down = await freePort()
     const rows = {
       top: failover('tree', 'z'),

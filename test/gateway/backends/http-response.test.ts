@@ -15,7 +15,7 @@ suite('an HTTP response backend', () => {
     assert.equal(site.backend.dial, undefined)
   })
 
-  test('sends text unless told', async () => {
+  test('sends text by default', async () => {
     await using site = front('hello')
     assert.match(
       (await site.get()).head,
@@ -23,9 +23,9 @@ suite('an HTTP response backend', () => {
     )
   })
 
-  test('answers one request after another on a connection, with and without content of their own', async () => {
+  test('serves consecutive requests of a connection, with and without a body', async () => {
     await using site = front('hello')
-    const client = await site.visitor()
+    const client = await site.connect()
     client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     assert.equal((await client.answer()).body, 'hello')
     client.send(
@@ -41,14 +41,14 @@ suite('an HTTP response backend', () => {
   for (const status of [204, 205, 304])
     test(`has no content with the status ${status}`, async () => {
       await using site = front('hidden', status)
-      const client = await site.visitor()
+      const client = await site.connect()
       client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
       const text = await client.whole()
       assert.equal(text.match(new RegExp(`HTTP/1.1 ${status} `, 'g'))?.length, 2)
       assert.doesNotMatch(text, /hidden|text\/plain/)
     })
 
-  test('lets no header say where its answer ends or how the connection is used', async () => {
+  test('ignores framing and hop-by-hop headers', async () => {
     await using site = front('hello', 200, {
       'Content-Length': '1',
       'transfer-encoding': 'chunked',
@@ -67,7 +67,7 @@ suite('an HTTP response backend', () => {
     assert.doesNotMatch(head, /chunked|timeout=1|h2c|Trailer|ERR_ADIT_1|mine|Content-Length: 1\r/i)
   })
 
-  test('lets no header become two', async () => {
+  test('allows no header injection', async () => {
     await using site = front('hello', 200, {
       'X-Line': 'a\r\nX-Made: 1',
       'X-Wide': 'a\u010d\u010aX-Made: 2',

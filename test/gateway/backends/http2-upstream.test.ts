@@ -8,7 +8,7 @@ import { h2c, tunnel, upstream } from '../../http/http2/behind.ts'
 import { answerOf, ask, gateway, SocketStream } from '../../http/http2/support.ts'
 
 suite('an upstream that speaks HTTP/2', () => {
-  test('gets the request as it was sent, and who sent it', async () => {
+  test('gets the request unchanged, with the forwarding headers', async () => {
     let got: http2.IncomingHttpHeaders = {}
     await using behind = await upstream(
       h2c((stream, headers) => {
@@ -36,7 +36,7 @@ suite('an upstream that speaks HTTP/2', () => {
     assert.equal(got['adit-request-id'], answer.headers['adit-request-id'])
   })
 
-  test('exchanges content, trailers and interim answers with the visitor', async () => {
+  test('exchanges bodies, trailers and interim responses with the client', async () => {
     await using behind = await upstream(
       h2c(stream => {
         stream.additionalHeaders({ ':status': 103, link: '</a>' })
@@ -100,7 +100,7 @@ suite('an upstream that speaks HTTP/2', () => {
     }
   })
 
-  test('serves all requests on one connection, and on another when that one is full', async () => {
+  test('serves all requests on one connection, and opens another when it is full', async () => {
     const waiting: ServerHttp2Stream[] = []
     const full = Promise.withResolvers<void>()
     const server = h2c(
@@ -140,7 +140,7 @@ suite('an upstream that speaks HTTP/2', () => {
     assert.equal(behind.sockets.length, 1)
   })
 
-  test('is connected to again when it has gone away, and a refused request is sent again', async () => {
+  test('is reconnected after GOAWAY, and a refused request is sent again', async () => {
     let requests = 0
     await using behind = await upstream(
       h2c(stream => {
@@ -161,7 +161,7 @@ suite('an upstream that speaks HTTP/2', () => {
     assert.equal(behind.sockets.length, 2)
   })
 
-  test('that closes before it answers, or resets, or is silent, is told of with 502 and 504', async () => {
+  test('that closes before it responds, resets, or is silent causes 502 or 504', async () => {
     await using behind = await upstream(
       h2c((stream, headers) => {
         if (headers[':path'] === '/reset') stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR)
@@ -183,7 +183,7 @@ suite('an upstream that speaks HTTP/2', () => {
     ])
   })
 
-  test('that breaks off in the middle of its answer resets the visitor', async () => {
+  test('that aborts its response resets the client', async () => {
     const begun = Promise.withResolvers<ServerHttp2Stream>()
     await using behind = await upstream(
       h2c(stream => {
@@ -202,7 +202,7 @@ suite('an upstream that speaks HTTP/2', () => {
     assert.equal((await answer).code, http2.constants.NGHTTP2_INTERNAL_ERROR)
   })
 
-  test('is let go when the visitor leaves', async () => {
+  test('is reset when the client disconnects', async () => {
     const arrived = Promise.withResolvers<ServerHttp2Stream>()
     await using behind = await upstream(h2c(stream => arrived.resolve(stream)))
     await using host = await gateway(behind.backend)
@@ -213,7 +213,7 @@ suite('an upstream that speaks HTTP/2', () => {
     assert.equal(far.rstCode, http2.constants.NGHTTP2_CANCEL)
   })
 
-  test('that may stop an upload early has its whole answer delivered', async () => {
+  test('that stops an upload early has its whole response delivered', async () => {
     await using behind = await upstream(
       h2c(stream => {
         stream.respond({ ':status': 413 })
@@ -237,7 +237,7 @@ suite('an upstream that speaks HTTP/2', () => {
     'closes at once': ['ERR_ADIT_8012', socket => socket.destroy()],
   }
   for (const [name, [code, handle]] of Object.entries(others))
-    test(`that ${name} is told of with 502`, async () => {
+    test(`that ${name} causes 502`, async () => {
       await using behind = await upstream(createServer(handle))
       await using host = await gateway(behind.backend)
       const client = await host.client()
@@ -247,7 +247,7 @@ suite('an upstream that speaks HTTP/2', () => {
       }
     })
 
-  test('whose connection is lost at once is not connected to again and again', async () => {
+  test('whose connection is lost at once is not reconnected in a loop', async () => {
     await using behind = await upstream(createServer())
     let dialled = 0
     const backend = http2Backend({
@@ -264,7 +264,7 @@ suite('an upstream that speaks HTTP/2', () => {
     assert.deepEqual([answer.status, answer.headers['adit-error-code'], dialled], [502, 'ERR_ADIT_8012', 1])
   })
 
-  test('that cannot be reached is told of with 502', async () => {
+  test('that cannot be reached causes 502', async () => {
     const backend = http2Backend({ dial: () => Promise.reject(new Error('refused')), tunnel })
     await using host = await gateway(backend)
     const answer = await ask(await host.client(), { ':path': '/' })

@@ -31,7 +31,7 @@ class Address {
 }
 
 suite('connections to an address', () => {
-  test('are not tried for two seconds after three failures', async () => {
+  test('are not attempted for two seconds after three failures', async () => {
     const address = new Address()
     for (const expected of ['no 1', 'no 2', 'no 3']) assert.equal(await address.dial(), expected)
     address.up = true
@@ -40,7 +40,7 @@ suite('connections to an address', () => {
     assert.deepEqual([address.tried, address.told], [3, ['no 3']])
   })
 
-  test('are tried by one after the rest, and by all when it went well', async () => {
+  test('are attempted once after the pause, and by all requests when that succeeded', async () => {
     const address = new Address()
     for (let count = 0; count < 3; count++) await address.dial()
     address.now = 2000
@@ -51,7 +51,7 @@ suite('connections to an address', () => {
     assert.deepEqual([address.tried, address.told], [5, ['no 3', undefined]])
   })
 
-  test('rest again when the one that tried failed', async () => {
+  test('pause again when that attempt failed', async () => {
     const address = new Address()
     for (let count = 0; count < 3; count++) await address.dial()
     address.now = 2000
@@ -61,7 +61,7 @@ suite('connections to an address', () => {
     assert.deepEqual([address.tried, address.told], [4, ['no 3']])
   })
 
-  test('are counted anew after one that went well', async () => {
+  test('are counted from zero after a success', async () => {
     const address = new Address()
     await address.dial()
     await address.dial()
@@ -73,7 +73,7 @@ suite('connections to an address', () => {
     assert.deepEqual(address.told, [])
   })
 
-  test('are opened so many at a time; then they wait, and then they are refused', async () => {
+  test('are limited in number; more are queued, then refused', async () => {
     const opened: (() => void)[] = []
     const dialer = new StaticDialer({
       connect: () => new Promise(resolve => opened.push(() => resolve(new Socket()))),
@@ -92,7 +92,7 @@ suite('connections to an address', () => {
     assert.equal((await Promise.all(dials)).length, 1152)
   })
 
-  test('that wait are refused with those that failed', async () => {
+  test('that are queued are refused with those that failed', async () => {
     const failing: (() => void)[] = []
     let tried = 0
     const dialer = new StaticDialer({

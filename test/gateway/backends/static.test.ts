@@ -13,7 +13,7 @@ import { listening } from '../../support/net.ts'
 const { fixed } = records
 
 suite('a static backend', () => {
-  test('passes on a request as it came, and says who sent it', async () => {
+  test('forwards a request unchanged, with the forwarding headers', async () => {
     await using site = await service('site')
     await using front = new Front(build({ one: fixed(site.port) }))
     const { status, body } = await front.ask(
@@ -30,14 +30,14 @@ suite('a static backend', () => {
     assert.equal(front.replies[0]?.failure, undefined)
   })
 
-  test('uses a connection again', async () => {
+  test('reuses a connection', async () => {
     await using site = await service('site')
     await using front = new Front(build({ one: fixed(site.port) }))
     for (let count = 0; count < 5; count++) assert.equal((await front.get()).status, 200)
     assert.deepEqual([site.asked.length, site.connections()], [5, 1])
   })
 
-  test('asks again when a connection was closed behind its back, but not for what may happen only once', async () => {
+  test('retries idempotent requests when a pooled connection was closed, but no others', async () => {
     // Each connection answers one request and closes at the next without a word.
     const site = createTcpServer(socket => {
       socket.on('error', () => undefined)
@@ -55,7 +55,7 @@ suite('a static backend', () => {
     assert.deepEqual([local.connections(), front.lost.at(-1)], [2, 'no-response'])
   })
 
-  test('tells of a service that closes without an answer, and sends the request only once', async () => {
+  test('reports a service that closes without a response, and sends the request only once', async () => {
     await using site = await mute()
     await using front = new Front(build({ one: fixed(site.port) }))
     const { status, head } = await front.get()
@@ -64,7 +64,7 @@ suite('a static backend', () => {
     assert.deepEqual([site.connections(), front.lost], [1, ['no-response']])
   })
 
-  test('tells of a service that cannot be reached', async () => {
+  test('reports a service that cannot be reached', async () => {
     await using front = new Front(build({ one: fixed(await freePort()) }))
     const { status, head } = await front.post('content')
     assert.equal(status, 502)
@@ -72,13 +72,13 @@ suite('a static backend', () => {
     assert.deepEqual(front.lost, ['not-sent'])
   })
 
-  test('tells of a name without an address', async () => {
+  test('reports a name without an address', async () => {
     const egress = localEgress({ lookup: async () => [] })
     await using front = new Front(build({ one: fixed(80, false, 'gone.test') }, { egress }))
     assert.match((await front.get()).head, /ERR_ADIT_3006/)
   })
 
-  test('does not call a private network, and tells the owner of the setting but the visitor no address', async () => {
+  test('does not connect to a private network; owners see the setting, clients no address', async () => {
     await using site = await service('site')
     const egress = createEgress({ allow: [], lookup: async () => ['127.0.0.1'] })
     await using front = new Front(build({ one: fixed(site.port, false, 'inner.test') }, { egress }))
@@ -90,7 +90,7 @@ suite('a static backend', () => {
     assert.deepEqual([site.connections(), front.lost], [0, ['not-sent']])
   })
 
-  test('passes on whatever the service says of itself', async () => {
+  test('forwards a 502 of the service itself', async () => {
     await using site = await service('site', (_request, response) =>
       response.writeHead(502, { 'Content-Length': '33' }).end('failed to dial backend: not by us'),
     )
@@ -100,7 +100,7 @@ suite('a static backend', () => {
     assert.deepEqual(front.lost, [undefined])
   })
 
-  test('passes on a large content in both directions', async () => {
+  test('forwards large bodies in both directions', async () => {
     await using site = await service('site', (_request, response) => {
       response.write('x'.repeat(700_000))
       response.end('y')
@@ -112,14 +112,14 @@ suite('a static backend', () => {
     assert.equal(body.replaceAll(/[^xy]/g, '').length, 700_001)
   })
 
-  test('passes on a change of the protocol', async () => {
+  test('forwards an upgrade', async () => {
     const site = createServer().on('upgrade', (_request, socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: shout\r\nConnection: Upgrade\r\n\r\n')
       socket.on('data', (bytes: Buffer) => socket.write(bytes.toString().toUpperCase()))
     })
     await using local = await listening(site)
     await using front = new Front(build({ one: fixed(local.port) }))
-    const client = await front.visitor()
+    const client = await front.connect()
     client.send('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: shout\r\n\r\n')
     await client.saw('101')
     client.send('hello')
@@ -127,7 +127,7 @@ suite('a static backend', () => {
     client.close()
   })
 
-  test('ends its idle connections when it is closed', async () => {
+  test('closes its idle connections when it is closed', async () => {
     const closed = Promise.withResolvers<void>()
     const site = createServer((_request, response) => response.end('ok'))
     site.on('connection', socket => socket.on('close', () => closed.resolve()))
@@ -138,13 +138,13 @@ suite('a static backend', () => {
     await closed.promise
   })
 
-  test('gives up the service when the visitor has gone', async () => {
+  test('closes the service connection when the client disconnects', async () => {
     const closed = Promise.withResolvers<void>()
     const site = createServer(() => undefined)
     site.on('connection', socket => socket.on('close', () => closed.resolve()))
     await using local = await listening(site)
     await using front = new Front(build({ one: fixed(local.port) }))
-    const client = await front.visitor()
+    const client = await front.connect()
     const arrived = once(site, 'request')
     client.send('GET / HTTP/1.1\r\nHost: app.test\r\n\r\n')
     await arrived
@@ -168,7 +168,7 @@ suite('a static backend with TLS', () => {
     assert.deepEqual(wrong.lost, ['not-sent'])
   })
 
-  test('carries connections without HTTP too', async () => {
+  test('forwards TCP connections too', async () => {
     const own = await identity('DNS:inner.test')
     const server = createSecureServer({ ...own, allowHalfOpen: true }, socket => {
       socket.on('data', (bytes: Buffer) => socket.write(`tls: ${bytes.toString()}`))
@@ -182,12 +182,12 @@ suite('a static backend with TLS', () => {
 })
 
 suite('a static backend without HTTP', () => {
-  test('passes on what was read already, and the answer after our end', async () => {
+  test('forwards what was already read, and the response after the half-close', async () => {
     await using site = await speaker('tcp')
     assert.equal(await speak(build({ one: fixed(site.port) }, { edge: 'tcp' }), 'hello'), 'tcp: hello')
   })
 
-  test('tells when it cannot be reached', async () => {
+  test('reports that it cannot be reached', async () => {
     const backend = build({ one: fixed(await freePort()) }, { edge: 'tcp' })
     await assert.rejects(speak(backend, 'hello'), { name: 'DialError', code: 'offline' })
   })

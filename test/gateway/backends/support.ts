@@ -72,7 +72,7 @@ export function build(rows: Readonly<Record<string, Kept>>, options: Partial<Bac
   return make(Object.keys(rows)[0] ?? '')
 }
 
-/** Visitors on real sockets, whom a backend answers. */
+/** Clients on real sockets, served by a backend. */
 export class Front implements AsyncDisposable {
   readonly replies: Reply[] = []
   readonly traces: RequestContext[] = []
@@ -93,7 +93,7 @@ export class Front implements AsyncDisposable {
 
   /** Sends one request and reads its answer. */
   async ask(text: string): Promise<{ status: number; head: string; body: string }> {
-    const client = await (await this.#rig).visitor()
+    const client = await (await this.#rig).connect()
     client.send(text)
     const answer = await client.answer()
     client.close()
@@ -105,8 +105,8 @@ export class Front implements AsyncDisposable {
   post = (content: string) =>
     this.ask(`POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${content.length}\r\n\r\n${content}`)
 
-  async visitor() {
-    return (await this.#rig).visitor()
+  async connect() {
+    return (await this.#rig).connect()
   }
 
   get lost(): readonly (string | undefined)[] {
@@ -177,7 +177,7 @@ export async function speak(backend: Backend, text: string): Promise<string> {
   return whole(await backend.dial(client, Buffer.from(text)))
 }
 
-/** A service without HTTP that answers with its name and what it was told. */
+/** A TCP service that responds with its name and what it received. */
 export const speaker = (name: string): Promise<Listening> =>
   listening(
     createTcpServer({ allowHalfOpen: true }, socket => {

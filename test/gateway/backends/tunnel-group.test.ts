@@ -99,7 +99,7 @@ class Group implements AsyncDisposable {
   }
 }
 
-/** Who answered each of so many requests; a status when nobody did. */
+/** The name of the service that responded to each of so many requests, or the status if none did. */
 async function answers(front: Front, count: number): Promise<string> {
   let order = ''
   for (let at = 0; at < count; at++) {
@@ -117,7 +117,7 @@ suite('a group of tunnels', () => {
     assert.equal(group.agents.get('a')?.proxied[0]?.header.EdgeType, '3')
   })
 
-  test('notes which tunnel was asked', async () => {
+  test('logs which tunnel was used', async () => {
     await using group = await Group.of({ a: well })
     const front = group.front()
     await front.get()
@@ -125,7 +125,7 @@ suite('a group of tunnels', () => {
     assert.equal(front.traces[0]?.backendId, 'group')
   })
 
-  test('with nobody online answers 503', async () => {
+  test('without an online tunnel answers 503', async () => {
     await using group = await Group.of({})
     const front = group.front()
     const { status, head } = await front.get()
@@ -134,7 +134,7 @@ suite('a group of tunnels', () => {
     assert.deepEqual(front.lost, ['not-sent'])
   })
 
-  test('with nobody online shows the command with its labels, if a shell leaves them as they are', async () => {
+  test('without an online tunnel shows the command with its labels, if they need no shell quoting', async () => {
     await using group = await Group.of({})
     const page = async (ofGroup: Record<string, string>) => (await group.front(ofGroup).get()).body
     assert.match(
@@ -145,7 +145,7 @@ suite('a group of tunnels', () => {
       assert.match(await page({ app: value }), /^ {2}adit tunnel --label name=value 3000$/m)
   })
 
-  test('has those that come, and no longer those that go', async () => {
+  test('follows tunnels that go online and offline', async () => {
     await using group = await Group.of({ a: well })
     const front = group.front()
     assert.equal(await answers(front, 2), 'aa')
@@ -156,7 +156,7 @@ suite('a group of tunnels', () => {
     assert.equal(await answers(front, 3), 'bbb')
   })
 
-  test('asks another when an agent cannot be dialled, with all of the content, and then passes it over', async () => {
+  test('retries another when an agent cannot be dialled, with the whole body, and then skips it', async () => {
     await using group = await Group.of({ a: well })
     group.down.add(await group.join('b', well))
     const front = group.front()
@@ -165,7 +165,7 @@ suite('a group of tunnels', () => {
     assert.deepEqual(new Set(front.lost), new Set([undefined]))
   })
 
-  test('asks two others at most when none can be dialled', async () => {
+  test('tries at most two others when none can be dialled', async () => {
     await using group = await Group.of({})
     for (const name of ['a', 'b', 'c', 'd', 'e']) group.down.add(await group.join(name, well))
     const front = group.front()
@@ -175,7 +175,7 @@ suite('a group of tunnels', () => {
     assert.deepEqual([front.lost, new Set(group.dialled).size, group.dialled.length], [['not-sent'], 3, 3])
   })
 
-  test('asks another when an agent cannot reach its service, and then passes it over', async () => {
+  test('retries another when an agent cannot reach its service, and then skips it', async () => {
     await using group = await Group.of({ a: well, b: unreachable })
     const front = group.front()
     assert.equal(await answers(front, 8), 'aaaaaaaa')
@@ -190,7 +190,7 @@ suite('a group of tunnels', () => {
     )
   })
 
-  test('does not ask another with content that an agent was sent', async () => {
+  test('does not retry a body that an agent was sent', async () => {
     await using group = await Group.of({ a: unreachable, b: unreachable })
     const front = group.front()
     const { status, head } = await front.post('content')
@@ -200,7 +200,7 @@ suite('a group of tunnels', () => {
     assert.deepEqual(front.lost, ['no-response'])
   })
 
-  test('asks once more, somewhere else, when a request got not a byte of an answer', async () => {
+  test('retries once, at another tunnel, when a request got no byte of a response', async () => {
     await using group = await Group.of({ a: silent, b: silent, c: silent })
     const front = group.front()
     assert.equal((await front.get()).status, 502)
@@ -208,12 +208,12 @@ suite('a group of tunnels', () => {
     assert.equal(['a', 'b', 'c'].filter(name => group.asked(name) > 0).length, 2)
   })
 
-  test('has every request answered that may happen twice while one service is silent', async () => {
+  test('serves every idempotent request while one service is silent', async () => {
     await using group = await Group.of({ a: well, b: silent })
     assert.equal(await answers(group.front(), 10), 'aaaaaaaaaa')
   })
 
-  test('sends what may happen only once to one alone', async () => {
+  test('sends a request that is not idempotent to one tunnel only', async () => {
     await using group = await Group.of({ a: silent, b: silent })
     const front = group.front()
     assert.equal(
@@ -224,7 +224,7 @@ suite('a group of tunnels', () => {
     assert.deepEqual(front.lost, ['no-response'])
   })
 
-  test('loses no request that may happen twice when an agent is cut off', async () => {
+  test('loses no idempotent request when an agent is disconnected', async () => {
     await using group = await Group.of({ a: well, b: well })
     const front = group.front()
     const held: Manner = () => group.agents.get('b')?.drop()
@@ -232,7 +232,7 @@ suite('a group of tunnels', () => {
     assert.equal(await answers(front, 4), 'aaaa')
   })
 
-  test('tells an answer that was sent once but not again from one that was not', async () => {
+  test('distinguishes a request that was sent from one that was not', async () => {
     await using group = await Group.of({ a: silent })
     group.down.add(await group.join('b', well))
     const front = group.front()
@@ -268,7 +268,7 @@ suite('a group of tunnels', () => {
       )
     })
 
-  test('without a tunnel opens no connection', async () => {
+  test('without an online tunnel opens no connection', async () => {
     await using group = await Group.of({})
     const backend = build({ group: records.group(labels) }, group.parts('tcp'))
     await assert.rejects(speak(backend, 'hi'), { name: 'DialError', code: 'offline' })

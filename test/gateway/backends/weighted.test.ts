@@ -24,7 +24,7 @@ suite('a weighted backend', () => {
     )
   })
 
-  test('spreads the turns of each', async () => {
+  test('interleaves the children', async () => {
     await using front = new Front(build({ top: weighted({ a: 1, b: 1 }), ...children }))
     assert.match(await answers(front, 8), /^(ab){4}$|^(ba){4}$/)
     await using uneven = new Front(build({ top: weighted({ a: 8, b: 2 }), ...children }))
@@ -33,7 +33,7 @@ suite('a weighted backend', () => {
     assert.doesNotMatch(order, /bb/)
   })
 
-  test('gives nothing to the weight 0, which may even lead nowhere', async () => {
+  test('sends nothing to the weight 0, whose backend may be missing', async () => {
     await using front = new Front(build({ top: weighted({ a: 1, b: 0, gone: 0 }), ...children }))
     assert.equal(await answers(front, 5), 'aaaaa')
   })
@@ -47,7 +47,7 @@ suite('a weighted backend', () => {
       assert.deepEqual([front.lost, front.backend.dial], [['not-sent'], undefined])
     })
 
-  test('shares connections among those that know more than HTTP', async () => {
+  test('shares connections among children that support TCP', async () => {
     await using one = await speaker('one')
     await using two = await speaker('two')
     const rows = { top: weighted({ x: 3, y: 1, a: 9 }), x: fixed(one.port), y: fixed(two.port), ...children }
@@ -56,11 +56,11 @@ suite('a weighted backend', () => {
     assert.deepEqual([one.connections(), two.connections()], [6, 2])
   })
 
-  test('with only HTTP behind it takes no other connections', () => {
+  test('with only HTTP children accepts no TCP connections', () => {
     assert.equal(build({ top: weighted({ a: 1 }), ...children }, { edge: 'tcp' }).dial, undefined)
   })
 
-  test('may lead to another one', async () => {
+  test('may contain another weighted backend', async () => {
     const rows = { top: weighted({ inner: 1, c: 1 }), inner: weighted({ a: 1, b: 1 }), ...children }
     await using front = new Front(build(rows))
     const order = await answers(front, 12)

@@ -41,7 +41,7 @@ async function pair(dial?: AgentDialer['dial']) {
     if (first.length > 0) stream.write(first)
     return stream
   }
-  const nobody: AgentDialer['dial'] = () => Promise.reject(new DialError('offline', 'no agent here'))
+  const noAgent: AgentDialer['dial'] = () => Promise.reject(new DialError('offline', 'no agent here'))
   const links = (node: string, local: Pick<AgentDialer, 'dial'>): PeerLinks => {
     const files = new SocketFiles(node, socketOf)
     return new PeerLinks({
@@ -53,7 +53,7 @@ async function pair(dial?: AgentDialer['dial']) {
       local,
     })
   }
-  const a = links('a', { dial: nobody })
+  const a = links('a', { dial: noAgent })
   const b = links('b', { dial: dial ?? toEcho })
   await Promise.all([a.listen(), b.listen()])
   return {
@@ -91,7 +91,7 @@ suite('links between gateway processes', () => {
     assert.equal(error, undefined)
   })
 
-  test('carry much, at the pace of the reader', async () => {
+  test('carry bulk data, with flow control', async () => {
     await using links = await pair()
     const tunnel = tunnelAt('b')
     const stream = await links.a.dial(tunnel, headerOf(tunnel), Buffer.alloc(0))
@@ -103,7 +103,7 @@ suite('links between gateway processes', () => {
     assert.ok(bytes.every(byte => byte === 7))
   })
 
-  test('never pass a connection on a second time', async () => {
+  test('never forward a connection a second time', async () => {
     let asked = 0
     await using links = await pair(() => {
       asked++
@@ -118,7 +118,7 @@ suite('links between gateway processes', () => {
     assert.equal(asked, 0)
   })
 
-  test('say why a connection could not be opened, of which the agent has got nothing', async () => {
+  test('report why a connection was not opened, without a byte for the agent', async () => {
     for (const code of ['busy', 'offline'] as const) {
       await using links = await pair(() => Promise.reject(new DialError(code, 'not now')))
       const tunnel = tunnelAt('b')
@@ -129,7 +129,7 @@ suite('links between gateway processes', () => {
     }
   })
 
-  test('report the loss of an agent that has got the connection, not an end', async () => {
+  test('report the loss of an agent that has accepted the connection as a reset, not as an end', async () => {
     const agent = fromDuplex(new PassThrough())
     await using links = await pair(async () => agent)
     const tunnel = tunnelAt('b')
@@ -139,7 +139,7 @@ suite('links between gateway processes', () => {
     assert.ok(isSessionLost((await answer).error))
   })
 
-  test('take a link that is lost before the confirmation for the loss of a connection that was sent', async () => {
+  test('treat a connection as sent if the link is lost before the confirmation', async () => {
     const asked = Promise.withResolvers<void>()
     await using links = await pair(() => {
       asked.resolve()
@@ -152,7 +152,7 @@ suite('links between gateway processes', () => {
     assert.ok(isSessionLost((await collect(await dialed)).error))
   })
 
-  test('reject when the other process is not there, and work again when it is', async () => {
+  test('reject while the other process is down, and work again when it is up', async () => {
     await using links = await pair()
     const gone = { ...tunnelAt('b'), node: 'c' }
     await assert.rejects(links.a.dial(gone, headerOf(gone), Buffer.alloc(0)), { code: 'offline' })

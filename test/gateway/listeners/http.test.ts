@@ -4,21 +4,21 @@ import { buffer } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { Admission } from '#gateway/listeners/admission.ts'
 import { HttpListener, type HttpListenerOptions } from '#gateway/listeners/http.ts'
-import { ask, HOST, open, silent, tellVisitor } from './support.ts'
+import { ask, HOST, open, silent, describeClient } from './support.ts'
 import { until } from '../../support/until.ts'
 
 async function start(options: Partial<HttpListenerOptions> = {}, host = HOST) {
   const listener = new HttpListener({
     admission: new Admission(),
     log: silent,
-    http1: tellVisitor('http/1.1'),
+    http1: describeClient('http/1.1'),
     ...options,
   })
   const { port } = await listener.listen({ host, port: 0 })
   return { listener, port, [Symbol.asyncDispose]: () => listener.drain(0) }
 }
 
-suite('HTTP visitors', () => {
+suite('HTTP clients', () => {
   test('are described by the sockets, IPv4 as IPv4', async () => {
     await using http = await start({}, '::')
     const client = await open(http.port)
@@ -35,7 +35,7 @@ suite('HTTP visitors', () => {
     })
   })
 
-  test('get a 503 when there is no room', async () => {
+  test('get a 503 when the connection limit is reached', async () => {
     const admission = new Admission({ total: 1 })
     await using http = await start({ admission })
     const first = await open(http.port)
@@ -50,7 +50,7 @@ suite('HTTP visitors', () => {
     assert.equal((await ask(await open(http.port)))['scheme'], 'http')
   })
 
-  test('are told to finish when the listener is drained, and cut at the deadline', async () => {
+  test('complete their requests when the listener is drained, and are reset at the deadline', async () => {
     const drained: string[] = []
     const http = await start({
       http1: socket => {
@@ -70,7 +70,7 @@ suite('HTTP visitors', () => {
     await assert.rejects(open(http.port), { code: 'ECONNREFUSED' })
   })
 
-  test('do not end the process by an error in the code that serves them', async () => {
+  test('do not crash the process by an error in their handler', async () => {
     await using http = await start({
       http1: () => {
         throw new Error('a fault')
@@ -80,13 +80,13 @@ suite('HTTP visitors', () => {
     assert.equal((await buffer(client)).length, 0)
   })
 
-  test('are refused a port that is taken with the error of the system', async () => {
+  test('cannot be served on a port in use, with the error of the system', async () => {
     await using http = await start()
-    const other = new HttpListener({ admission: new Admission(), log: silent, http1: tellVisitor('') })
+    const other = new HttpListener({ admission: new Admission(), log: silent, http1: describeClient('') })
     await assert.rejects(other.listen({ host: HOST, port: http.port }), { code: 'EADDRINUSE' })
   })
 
-  test('reach several listeners on one port when those share it', async () => {
+  test('are shared by several listeners on one port', async () => {
     await using one = await start({ sharesPorts: () => true })
     await using two = new HttpListenerHandle(one.port)
     await two.listening
@@ -99,7 +99,7 @@ class HttpListenerHandle implements AsyncDisposable {
     admission: new Admission(),
     log: silent,
     sharesPorts: () => true,
-    http1: tellVisitor('http/1.1'),
+    http1: describeClient('http/1.1'),
   })
   readonly listening: Promise<unknown>
 
@@ -113,7 +113,7 @@ class HttpListenerHandle implements AsyncDisposable {
 }
 
 suite('admission', () => {
-  test('gives every address its share, and takes it back', () => {
+  test('limits connections for each address, and releases them', () => {
     const admission = new Admission({ perAddress: 2 })
     const [first, second] = [admission.admit('192.0.2.1'), admission.admit('192.0.2.1')]
     assert.deepEqual(admission.admit('192.0.2.1'), { ok: false, reason: 'address' })
@@ -132,7 +132,7 @@ suite('admission', () => {
     assert.ok(admission.admit('2001:db8:0:1::1').ok)
   })
 
-  test('holds loopback to the total alone', () => {
+  test('applies only the total to loopback', () => {
     const admission = new Admission({ perAddress: 1, total: 3 })
     assert.ok(['127.0.0.1', '127.0.0.1', '::1'].every(ip => admission.admit(ip).ok))
     assert.deepEqual(admission.admit('127.0.0.1'), { ok: false, reason: 'full' })

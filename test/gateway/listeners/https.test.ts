@@ -30,7 +30,7 @@ import { Folder } from '../../support/folder.ts'
 
 const peerName = (socket: TLSSocket): string => String(socket.getPeerX509Certificate()?.subjectAltName)
 
-suite('HTTPS visitors', () => {
+suite('HTTPS clients', () => {
   test('get the local certificate for names of the shared domain, and are described', async () => {
     await using https = await startHttps()
     const client = await visit(https.port, { servername: 'Shop.Adit.localhost', ca: https.authority.rootPem })
@@ -51,7 +51,7 @@ suite('HTTPS visitors', () => {
     })
   })
 
-  test('get a local certificate made on the spot for other names that are served, and for no others', async () => {
+  test('get a local certificate issued on demand for other names that are served, and for no others', async () => {
     const serves = (name: string) => name.endsWith('.example')
     await using https = await startHttps({}, { serves })
     const ca = https.authority.rootPem
@@ -112,7 +112,7 @@ suite('HTTPS visitors', () => {
     )
   })
 
-  test('that leave during the handshake are let go of before its time is up', async () => {
+  test('that disconnect during the handshake are released before its timeout', async () => {
     await using https = await startHttps({ handshakes: { deadlineMs: 600_000 } })
     const socket = await open(https.port)
     socket.write(await helloBytes({ servername: 'localhost' }))
@@ -122,7 +122,7 @@ suite('HTTPS visitors', () => {
     assert.equal(https.listener.handshaking, 0)
   })
 
-  test('speak TLS 1.2 or 1.3, and no older one', async () => {
+  test('may use TLS 1.2 or 1.3, and no older version', async () => {
     await using https = await startHttps()
     const options = { servername: 'localhost', ca: https.authority.rootPem }
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -153,7 +153,7 @@ suite('HTTPS visitors', () => {
     }
   })
 
-  test('are answered over HTTP/1.1 and HTTP/2', async () => {
+  test('are served over HTTP/1.1 and HTTP/2', async () => {
     const answer: Endpoint = ({ client, head }) => {
       const body = bodyOf(Buffer.from(`${head.version} ${head.path} ${client.serverName}`))
       const { framing } = body
@@ -178,7 +178,7 @@ suite('HTTPS visitors', () => {
     assert.equal(https.listener.connections, 0)
   })
 
-  test('who speak plain HTTP are told so', async () => {
+  test('that speak plain HTTP get an error response', async () => {
     await using https = await startHttps()
     const client = await open(https.port)
     client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -227,7 +227,7 @@ suite('mutual TLS', () => {
     }
   }
 
-  test('lets in visitors with a certificate of the authority, and nobody else', async () => {
+  test('accepts only clients with a certificate of the authority', async () => {
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
       assert.equal(await served({ ...asking(CLOSED, known), maxVersion }), true)
       assert.equal(await served({ ...asking(CLOSED, unknown), maxVersion }), false)
@@ -236,7 +236,7 @@ suite('mutual TLS', () => {
     }
   })
 
-  test('cannot be passed with the session of a name that does not ask', async () => {
+  test('cannot be bypassed with a session of a name without it', async () => {
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
       const session = await ticket(https.port, { ...asking(OPEN), maxVersion })
       assert.equal(await served({ ...asking(OPEN), maxVersion, session }), true)
@@ -245,7 +245,7 @@ suite('mutual TLS', () => {
     }
   })
 
-  test('goes on with its own session', async () => {
+  test('resumes its own sessions', async () => {
     const session = await ticket(https.port, asking(CLOSED, known))
     const again = await visit(https.port, { ...asking(CLOSED), session })
     assert.equal(again.isSessionReused(), true)
@@ -254,7 +254,7 @@ suite('mutual TLS', () => {
 })
 
 suite('TLS endpoints', () => {
-  test('pass TLS on to an upstream that ends it itself', async () => {
+  test('pass TLS through to an upstream that terminates it', async () => {
     const theirs = await newAuthority()
     const identity = await theirs.issue(['db.example'])
     const upstream = createTlsServer(
@@ -285,7 +285,7 @@ suite('TLS endpoints', () => {
     upstream.close()
   })
 
-  test('end TLS here when asked to, with half-close both ways', async () => {
+  test('terminate TLS if configured, with half-close both ways', async () => {
     await using echo = await startUpstream(socket => socket.pipe(socket))
     const way = tunnelTo(portOf(echo))
     await using https = await startHttps({ route: () => ({ kind: 'terminated', upstream: way }) })
@@ -301,7 +301,7 @@ suite('TLS endpoints', () => {
     assert.ok((await buffer(client)).equals(sent))
   })
 
-  test('bring their own certificate', async () => {
+  test('may have their own certificate', async () => {
     const theirs = await newAuthority()
     const identity = await theirs.issue(['own.example'])
     await using echo = await startUpstream(socket => socket.pipe(socket))
@@ -317,20 +317,20 @@ suite('TLS endpoints', () => {
     await assert.rejects(visit(https.port, { ...options, maxVersion: 'TLSv1.2' }), /alert protocol version/)
   })
 
-  test('that nothing is known of can be refused', async () => {
+  test('with an unknown name can be refused', async () => {
     await using https = await startHttps({ route: () => ({ kind: 'refused' }) })
     await assert.rejects(visit(https.port, { servername: 'a.example' }), /unrecognized name/)
   })
 
-  test('reset the visitor when their upstream cannot be reached', async () => {
+  test('reset the client when their upstream cannot be reached', async () => {
     const upstream = { dial: () => Promise.reject(new Error('offline')) }
     await using https = await startHttps({ route: () => ({ kind: 'passthrough', upstream }) })
     await assert.rejects(visit(https.port, { servername: 'a.example' }), { code: 'ECONNRESET' })
   })
 })
 
-suite('hostile visitors of TLS', () => {
-  test('may cut their hello anywhere', async () => {
+suite('hostile TLS clients', () => {
+  test('may split their ClientHello anywhere', async () => {
     await using https = await startHttps()
     const hello = await helloBytes({ servername: 'cut.adit.localhost' })
     const cuts = [1, 2, 4, 5, 6, 9, 10, 43, 44, 100, hello.length - 1]
@@ -345,7 +345,7 @@ suite('hostile visitors of TLS', () => {
     }
   })
 
-  test('are closed for garbage, for silence, and for a hello without an end', async () => {
+  test('are disconnected for garbage, for silence, and for an endless ClientHello', async () => {
     const hello = await helloBytes({ servername: 'slow.adit.localhost' })
     // Garbage is rejected before the deadline, however late it is read.
     for (const [bytes, answer, deadlineMs] of [
@@ -363,7 +363,7 @@ suite('hostile visitors of TLS', () => {
     }
   })
 
-  test('cannot keep others out by stalling', async () => {
+  test('cannot block others by stalling', async () => {
     await using https = await startHttps({ handshakes: { pending: 8 } })
     const stalled = await Promise.all(Array.from({ length: 20 }, () => open(https.port)))
     const honest = await visit(https.port, { servername: 'localhost', ca: https.authority.rootPem })
@@ -372,7 +372,7 @@ suite('hostile visitors of TLS', () => {
     for (const socket of stalled) socket.destroy()
   })
 
-  test('are all served when many come at the same moment', async () => {
+  test('are all served when many connect at the same time', async () => {
     await using https = await startHttps({ handshakes: { perTurn: 2 } })
     const options = { servername: 'localhost', ca: https.authority.rootPem }
     const clients = await Promise.all(Array.from({ length: 40 }, () => visit(https.port, options)))
@@ -380,7 +380,7 @@ suite('hostile visitors of TLS', () => {
     assert.equal(answers.length, 40)
   })
 
-  test('find errors inside of callbacks contained', async () => {
+  test('do not crash the process by errors in callbacks', async () => {
     await using broken = await startHttps({
       route: ({ serverName }) => {
         if (serverName === 'route.example') throw new Error('route')
@@ -401,7 +401,7 @@ suite('hostile visitors of TLS', () => {
     assert.equal(broken.listener.connections, 0)
   })
 
-  test('are held to their share', async () => {
+  test('are limited to their share', async () => {
     await using https = await startHttps({ admission: new Admission({ total: 1 }) })
     const first = await visit(https.port, { servername: 'localhost', ca: https.authority.rootPem })
     await assert.rejects(open(https.port).then(buffer), { code: 'ECONNRESET' })

@@ -57,8 +57,10 @@ export function tunnelTo(port: number, more: Partial<L4Upstream> = {}): L4Upstre
   return { dial: (_, first) => gateway.open(streamTypes.proxy, first), ...more }
 }
 
-/** Answers one request with what is known of the visitor. */
-export function tellVisitor(protocol: string): (socket: Socket, client: HttpClientConnection) => ServedHttp {
+/** Responds to one request with what is known about the client. */
+export function describeClient(
+  protocol: string,
+): (socket: Socket, client: HttpClientConnection) => ServedHttp {
   return (socket, client) => {
     socket.once('data', () => {
       const body = JSON.stringify({ protocol, ...client })
@@ -85,8 +87,8 @@ export async function startHttps(
     log: silent,
     certificates,
     route: () => ({ kind: 'http' }),
-    http1: tellVisitor('http/1.1'),
-    http2: tellVisitor('h2'),
+    http1: describeClient('http/1.1'),
+    http2: describeClient('h2'),
     ...options,
   })
   const { port } = await listener.listen({ host: HOST, port: 0 })
@@ -102,7 +104,7 @@ export async function visit(port: number, options: VisitOptions): Promise<TLSSoc
   return socket
 }
 
-/** The ticket that a visitor gets for coming again. */
+/** The session ticket that a client gets. */
 export async function ticket(port: number, options: ConnectionOptions): Promise<Buffer> {
   const socket = connectTls({ host: HOST, port, ...options })
   const [session] = (await once(socket, 'session')) as [Buffer]

@@ -52,7 +52,7 @@ async function digest(source: AsyncIterable<Buffer>): Promise<number> {
 }
 
 suite('a TCP endpoint', () => {
-  test('passes bytes and the end of either side on, while the other goes on', async () => {
+  test('forwards bytes and the half-close of either side', async () => {
     const heard: string[] = []
     await using upstream = await startUpstream(socket => {
       socket.on('data', bytes => heard.push(String(bytes)))
@@ -60,12 +60,12 @@ suite('a TCP endpoint', () => {
     })
     await using ports = newPorts()
     const port = await ports.open(0, tunnelTo(portOf(upstream)))
-    const visitor = await open(port)
-    visitor.end('hello')
-    assert.equal(await text(visitor), 'you said hello')
+    const client = await open(port)
+    client.end('hello')
+    assert.equal(await text(client), 'you said hello')
   })
 
-  test('passes on the end of the upstream first', async () => {
+  test('forwards the half-close of the upstream first', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     await using upstream = await startUpstream(socket => {
       socket.end('bye')
@@ -74,12 +74,12 @@ suite('a TCP endpoint', () => {
     await using ports = newPorts()
     const ended = Promise.withResolvers<SpliceEnd>()
     const way = tunnelTo(portOf(upstream), { ended: (_, end) => ended.resolve(end) })
-    const visitor = await open(await ports.open(0, way))
+    const client = await open(await ports.open(0, way))
     let heard = ''
-    visitor.on('data', bytes => (heard += String(bytes)))
-    await once(visitor, 'end')
+    client.on('data', bytes => (heard += String(bytes)))
+    await once(client, 'end')
     assert.equal(heard, 'bye')
-    visitor.end('after your end')
+    client.end('after your end')
     assert.equal(await promise, 'after your end')
     assert.deepEqual(await ended.promise, { received: 14, sent: 3, error: undefined })
   })
@@ -91,18 +91,18 @@ suite('a TCP endpoint', () => {
       pipeline(Readable.from(flood(64)), socket, { end: true }).catch(came.reject)
     })
     await using ports = newPorts()
-    const visitor = await open(await ports.open(0, tunnelTo(portOf(upstream))))
+    const client = await open(await ports.open(0, tunnelTo(portOf(upstream))))
     const before = heldBytes()
     let peak = 0
     const timer = setInterval(() => (peak = Math.max(peak, heldBytes())), 100)
-    const sending = pipeline(Readable.from(flood(64)), visitor)
-    const [received] = await Promise.all([digest(visitor), sending])
+    const sending = pipeline(Readable.from(flood(64)), client)
+    const [received] = await Promise.all([digest(client), sending])
     clearInterval(timer)
     assert.deepEqual([received, await came.promise], [64 * MIB, 64 * MIB])
     assert.ok(peak - before < 16 * MIB, `held ${Math.round((peak - before) / MIB)} MiB`)
   })
 
-  test('holds no more than the windows for a visitor that does not read, and for an upstream that does not', async () => {
+  test('buffers no more than the windows for a client or an upstream that does not read', async () => {
     const stalled = Promise.withResolvers<Socket>()
     await using upstream = await startUpstream(socket => {
       socket.pause()
@@ -110,18 +110,18 @@ suite('a TCP endpoint', () => {
       stalled.resolve(socket)
     })
     await using ports = newPorts()
-    const visitor = (await open(await ports.open(0, tunnelTo(portOf(upstream))))).pause()
-    for (const piece of flood(32)) visitor.write(piece)
+    const client = (await open(await ports.open(0, tunnelTo(portOf(upstream))))).pause()
+    for (const piece of flood(32)) client.write(piece)
     const far = await stalled.promise
     // What is in flight fills the buffers of the system and the windows, and then stands still on both sides.
-    await steady(() => far.writableLength + visitor.writableLength)
+    await steady(() => far.writableLength + client.writableLength)
     assert.ok(far.writableLength > 16 * MIB, `${far.writableLength} bytes wait at the upstream`)
-    assert.ok(visitor.writableLength > 16 * MIB, `${visitor.writableLength} bytes wait at the visitor`)
+    assert.ok(client.writableLength > 16 * MIB, `${client.writableLength} bytes are buffered at the client`)
     far.destroy()
-    visitor.destroy()
+    client.destroy()
   })
 
-  test('passes on that the visitor was cut off', async () => {
+  test('forwards a reset of the client', async () => {
     const closed = Promise.withResolvers<unknown>()
     await using upstream = await startUpstream(socket => {
       socket.write('hello')
@@ -131,24 +131,24 @@ suite('a TCP endpoint', () => {
     await using ports = newPorts()
     const ended = Promise.withResolvers<SpliceEnd>()
     const way = tunnelTo(portOf(upstream), { ended: (_, end) => ended.resolve(end) })
-    const visitor = await open(await ports.open(0, way))
-    await once(visitor, 'data')
-    visitor.resetAndDestroy()
+    const client = await open(await ports.open(0, way))
+    await once(client, 'data')
+    client.resetAndDestroy()
     await closed.promise
     assert.match(String((await ended.promise).error), /ECONNRESET/)
   })
 
-  test('resets the visitor when the agent is lost', async () => {
+  test('resets the client when the agent is lost', async () => {
     const { gateway } = couple({}, { accept: (_, stream) => stream.write(Buffer.from('hello')) })
     await using ports = newPorts()
     const way: L4Upstream = { dial: (_, first) => gateway.open(streamTypes.proxy, first) }
-    const visitor = await open(await ports.open(0, way))
-    await once(visitor, 'data')
+    const client = await open(await ports.open(0, way))
+    await once(client, 'data')
     gateway.close()
-    await assert.rejects(buffer(visitor), { code: 'ECONNRESET' })
+    await assert.rejects(buffer(client), { code: 'ECONNRESET' })
   })
 
-  test('resets the visitor when it cannot be reached, and counts it', async () => {
+  test('resets the client when it cannot be reached, and counts it', async () => {
     await using ports = newPorts()
     const ended = Promise.withResolvers<SpliceEnd>()
     const dial = () => Promise.reject(new Error('offline'))
@@ -157,17 +157,17 @@ suite('a TCP endpoint', () => {
     assert.match(String((await ended.promise).error), /offline/)
   })
 
-  test('tells the upstream who the visitor is when it asks for that', async () => {
+  test('sends a PROXY header to the upstream if configured', async () => {
     await using upstream = await startUpstream(socket => socket.pipe(socket))
     await using ports = newPorts()
     const port = await ports.open(0, tunnelTo(portOf(upstream), { proxyProtocol: 1 }))
-    const visitor = await open(port)
-    visitor.end('hello')
-    const { localPort } = visitor
-    assert.equal(await text(visitor), `PROXY TCP4 ${HOST} ${HOST} ${localPort} ${port}\r\nhello`)
+    const client = await open(port)
+    client.end('hello')
+    const { localPort } = client
+    assert.equal(await text(client), `PROXY TCP4 ${HOST} ${HOST} ${localPort} ${port}\r\nhello`)
   })
 
-  test('gives a stream up that was opened for a visitor who has left', async () => {
+  test('aborts a stream that was opened for a client that has disconnected', async () => {
     const dialled = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
     const finished = Promise.withResolvers<void>()
@@ -183,9 +183,9 @@ suite('a TCP endpoint', () => {
         return gateway.open(streamTypes.proxy, first)
       },
     })
-    const visitor = await open(port)
+    const client = await open(port)
     await dialled.promise
-    visitor.resetAndDestroy()
+    client.resetAndDestroy()
     await until(() => ports.connections === 0)
     answer.resolve()
     await finished.promise
@@ -206,30 +206,30 @@ suite('TCP ports', () => {
     other.close()
   })
 
-  test('can be opened again after they were closed, while old connections go on', async () => {
+  test('can be opened again after they were closed, while old connections stay open', async () => {
     await using echo = await startUpstream(socket => socket.pipe(socket))
     await using ports = newPorts()
     const port = await ports.open(0, tunnelTo(portOf(echo)))
-    const visitor = await open(port)
-    visitor.write('a')
-    await once(visitor, 'data')
+    const client = await open(port)
+    client.write('a')
+    await once(client, 'data')
     ports.close(port)
     await assert.rejects(open(port), { code: 'ECONNREFUSED' })
     assert.equal(await ports.open(port, tunnelTo(portOf(echo))), port)
-    visitor.end('b')
-    assert.equal(await text(visitor), 'b')
+    client.end('b')
+    assert.equal(await text(client), 'b')
   })
 
-  test('take no more connections than allowed', async () => {
+  test('accept no more connections than allowed', async () => {
     await using ports = newPorts({ total: 2 })
     const port = await ports.open(0, nowhere)
-    const visitors = [await open(port), await open(port)]
+    const clients = [await open(port), await open(port)]
     await assert.rejects(open(port).then(buffer), { code: 'ECONNRESET' })
     assert.equal(ports.connections, 2)
-    for (const visitor of visitors) visitor.destroy()
+    for (const client of clients) client.destroy()
   })
 
-  test('are drained: what runs may finish until the deadline', async () => {
+  test('are drained: open connections may finish until the deadline', async () => {
     await using echo = await startUpstream(socket => socket.pipe(socket))
     const ports = newPorts()
     const port = await ports.open(0, tunnelTo(portOf(echo)))

@@ -39,7 +39,7 @@ suite('basic auth of an endpoint configuration', () => {
   const login = (text: string): string => `Authorization: Basic ${Buffer.from(text).toString('base64')}\r\n`
   const asking = (method: string) => ({ ...request(), head: { ...request().head, method } })
 
-  test('asks for the passwords that the agent brought, in the realm of the record', async () => {
+  test('requires the passwords that the agent sent, in the realm of the record', async () => {
     const refused = await visit(build(false))
     assert.equal(refused.head.status, 401)
     assert.equal(refused.head.fields.get('www-authenticate'), 'Basic realm="the realm", charset="UTF-8"')
@@ -48,7 +48,7 @@ suite('basic auth of an endpoint configuration', () => {
     assert.equal((await visit(build(false), request(login('ann:form')))).head.status, 401)
   })
 
-  test('makes an address wait that guesses, right or wrong, and no other address and no other endpoint', async () => {
+  test('delays an address that guesses passwords, but no other address or endpoint', async () => {
     const guess = (text: string, ip: string, id: string) =>
       visit(
         basicAuthModule.fromRecord(
@@ -72,7 +72,7 @@ suite('basic auth of an endpoint configuration', () => {
     assert.equal((await guess(right, '2001:db8::1', 'ec_other')).head.status, 200)
   })
 
-  test('counts no request without a password', async () => {
+  test('does not count requests without a password', async () => {
     for (let count = 0; count < 20; count++) await visit(build(false), request('', '198.51.100.9'))
     assert.equal((await visit(build(false), request(login('old:form'), '198.51.100.9'))).head.status, 200)
   })
@@ -83,7 +83,7 @@ suite('basic auth of an endpoint configuration', () => {
     assert.equal((await visit(build(true), asking('GET'))).head.status, 401)
   })
 
-  test('cannot be built when nobody brought a password', () => {
+  test('cannot be compiled without a password', () => {
     const record = { enabled: true, auth_provider_id: 'agent', realm: 'adit', allow_options: false }
     for (const place of [{ id: 'ec_1' }, { id: 'ec_1', agent: optionsOf({}) }])
       assert.throws(() => basicAuthModule.fromRecord(record, place, parts), { code: 'module_unusable' })
@@ -100,7 +100,7 @@ suite('ip restriction of a record', () => {
     readable: true,
   })
 
-  test('follows its policies while it stands', async () => {
+  test('follows changes of its policies', async () => {
     const records = new Records()
     const handler = ipRestrictionModule.fromRecord(
       { enabled: true, ip_policies: ['ipp_1'] },

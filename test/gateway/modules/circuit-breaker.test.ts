@@ -13,7 +13,7 @@ const answer = (status: number): Reply => ({
   body: noBody,
 })
 
-/** A breaker whose clock stands still unless it is moved, above a service that answers what it is told. */
+/** A breaker with a manual clock, in front of a service that responds as configured. */
 function rig(changes: Partial<typeof terms> = {}) {
   let now = 1_000_000
   let asked = 0
@@ -39,7 +39,7 @@ function rig(changes: Partial<typeof terms> = {}) {
 }
 
 suite('circuit breaker', () => {
-  test('opens when more than the share of requests failed, and says for how long', async () => {
+  test('opens when more than the threshold of requests failed, with Retry-After', async () => {
     const breaker = rig()
     assert.deepEqual(await breaker.visits(200, 500, 502, 503), [200, 500, 502, 503])
     const refused = await breaker.visit(200)
@@ -52,12 +52,12 @@ suite('circuit breaker', () => {
     assert.equal((await breaker.visit(200)).head.fields.get('retry-after'), '2')
   })
 
-  test('stays closed at exactly the share', async () => {
+  test('stays closed at exactly the threshold', async () => {
     const breaker = rig()
     assert.deepEqual(await breaker.visits(200, 200, 500, 500, 200), [200, 200, 500, 500, 200])
   })
 
-  test('opens with a good answer too, when only the volume was missing', async () => {
+  test('opens with a successful response too, when only the volume was missing', async () => {
     const breaker = rig()
     await breaker.visits(500, 500, 500, 200)
     assert.deepEqual(await breaker.visits(200), [503])
@@ -71,19 +71,19 @@ suite('circuit breaker', () => {
     assert.deepEqual(await breaker.visits(500, 500, 500), [500, 500, 500])
   })
 
-  test('takes answers below 500 for good ones', async () => {
+  test('counts responses below 500 as successes', async () => {
     const breaker = rig({ share: 0 })
     assert.deepEqual(await breaker.visits(404, 499, 429, 400, 101, 301), [404, 499, 429, 400, 101, 301])
   })
 
-  test('with a share of 0 opens at the first failure', async () => {
+  test('with a threshold of 0 opens at the first failure', async () => {
     const breaker = rig({ share: 0 })
     await breaker.visits(200, 200, 200, 200, 500)
     assert.deepEqual(await breaker.visits(200), [503])
     assert.equal(breaker.asked, 5)
   })
 
-  test('forgets what has left the window, bucket by bucket', async () => {
+  test('drops what has left the window, bucket by bucket', async () => {
     const breaker = rig()
     await breaker.visits(500, 500)
     breaker.pass(9000)
@@ -95,7 +95,7 @@ suite('circuit breaker', () => {
     assert.deepEqual(await breaker.visits(200), [503])
   })
 
-  test('forgets everything after a silence longer than the window', async () => {
+  test('drops all counts after a pause longer than the window', async () => {
     const breaker = rig()
     await breaker.visits(500, 500, 500)
     breaker.pass(10_000_000)
@@ -116,7 +116,7 @@ suite('circuit breaker', () => {
     })
   }
 
-  test('lets one request try after the time, and closes with its good answer', async () => {
+  test('allows one trial request after the open period, and closes when it succeeds', async () => {
     const breaker = rig()
     await breaker.visits(500, 500, 500, 500)
     breaker.pass(5000)
@@ -131,7 +131,7 @@ suite('circuit breaker', () => {
     assert.deepEqual(await breaker.visits(500, 500, 500), [500, 500, 500])
   })
 
-  test('opens again for the whole time when the try fails', async () => {
+  test('opens again for the whole period when the trial fails', async () => {
     const breaker = rig()
     await breaker.visits(500, 500, 500, 500)
     breaker.pass(5000)
@@ -142,7 +142,7 @@ suite('circuit breaker', () => {
     assert.deepEqual(await breaker.visits(200, 200), [200, 200])
   })
 
-  test('lets another one try when the visitor of the first leaves, whatever the late answer says', async () => {
+  test('allows another trial when the client of the first disconnects, whatever the late response is', async () => {
     const breaker = rig()
     await breaker.visits(500, 500, 500, 500)
     breaker.pass(5000)
@@ -159,7 +159,7 @@ suite('circuit breaker', () => {
     assert.deepEqual(await breaker.visits(200), [200])
   })
 
-  test('lets another one try when the first ended in a fault of our own', async () => {
+  test('allows another trial when the first ended in an internal error', async () => {
     const breaker = rig()
     await breaker.visits(500, 500, 500, 500)
     breaker.pass(5000)
@@ -170,7 +170,7 @@ suite('circuit breaker', () => {
     assert.deepEqual(await breaker.visits(200, 200), [200, 200])
   })
 
-  test('does not count the answers of visitors who left, nor faults of our own', async () => {
+  test('counts neither responses to clients that disconnected nor internal errors', async () => {
     const breaker = rig()
     for (let count = 0; count < 10; count++) {
       const leaving = request()
@@ -181,7 +181,7 @@ suite('circuit breaker', () => {
     assert.deepEqual(await breaker.visits(200), [200])
   })
 
-  test('does not count late answers to what was asked before it opened', async () => {
+  test('does not count late responses to requests sent before it opened', async () => {
     const breaker = rig()
     const late = Array.from({ length: 8 }, () => Promise.withResolvers<Reply>())
     const waiting = late.map(({ promise }) => breaker.handler(request(), async () => promise))
@@ -198,7 +198,7 @@ suite('circuit breaker configuration', () => {
   const build = (opts: object) =>
     circuitBreakerModule.fromAgent?.build(optionsOf(opts), { id: 'tn_1' }, parts)
 
-  test('of a record has its own state in each place', async () => {
+  test('of a record has separate state in each endpoint', async () => {
     const record = {
       enabled: true,
       tripped_duration: 60,
@@ -216,7 +216,7 @@ suite('circuit breaker configuration', () => {
     assert.equal((await other?.(request(), failing))?.refusal, undefined)
   })
 
-  test('of an agent is the share alone', async () => {
+  test('of an agent is the threshold alone', async () => {
     const handler = build({ CircuitBreaker: { error_threshold: 0.5 } })
     for (let count = 0; count < 20; count++) await handler?.(request(), async () => answer(500))
     assert.equal((await handler?.(request(), async () => answer(200)))?.refusal, 'circuit_open')

@@ -54,7 +54,7 @@ const through = (reply: Reply, exchange = accepting('gzip')): Promise<Reply> =>
 const whole = (fields = HTML, content = text, status = 200): Reply =>
   replyOf(bodyOf(Buffer.from(content)), fields, status)
 
-suite('a visitor is given what it accepts', () => {
+suite('a client gets what it accepts', () => {
   for (const [accepted, coding] of [
     ['gzip, deflate, br, zstd', 'zstd'],
     ['gzip, deflate, br', 'br'],
@@ -81,12 +81,12 @@ suite('a visitor is given what it accepts', () => {
     })
   }
 
-  test('one that sends no Accept-Encoding is given the content as it is', () => {
+  test('one that sends no Accept-Encoding gets the content unchanged', () => {
     assert.equal(chooseCoding(undefined).coding, undefined)
   })
 
   for (const coding of ['gzip', 'deflate', 'br', 'zstd'] as const) {
-    test(`in ${coding}, with an honest head`, async () => {
+    test(`in ${coding}, with a correct head`, async () => {
       const reply = await through(
         whole(`${HTML}ETag: "abc"\r\nVary: Cookie\r\nAccept-Ranges: bytes\r\n`),
         accepting(coding),
@@ -102,7 +102,7 @@ suite('a visitor is given what it accepts', () => {
       assert.equal(openEngines(), 0)
     })
 
-    test(`in ${coding}, with its length when it is short and at hand`, async () => {
+    test(`in ${coding}, with its length when it is short and buffered`, async () => {
       const short = text.slice(0, 2000)
       const body = new TextBody(short, { kind: 'length', length: short.length })
       const reply = await through(replyOf(body, HTML), accepting(coding))
@@ -113,7 +113,7 @@ suite('a visitor is given what it accepts', () => {
     })
   }
 
-  test('also short content, when it refuses what is not compressed', async () => {
+  test('also short content, when it refuses identity', async () => {
     const reply = await through(whole(HTML, 'short '.repeat(10)), accepting('gzip, identity;q=0'))
     assert.equal(reply.head.fields.get('content-encoding'), 'gzip')
   })
@@ -127,7 +127,7 @@ suite('a visitor is given what it accepts', () => {
   })
 })
 
-suite('content stays as it is', () => {
+suite('content is not compressed', () => {
   for (const [why, reply] of Object.entries({
     'that is encoded already': whole(`${HTML}Content-Encoding: br\r\n`),
     'that must not be transformed': whole(
@@ -146,7 +146,7 @@ suite('content stays as it is', () => {
     test(why, async () => assert.equal(await through(reply), reply))
   }
 
-  test('of another protocol', async () => {
+  test('after an upgrade', async () => {
     const reply = { ...replyOf(noBody, HTML, 101), upgraded: {} as NonNullable<Reply['upgraded']> }
     assert.equal(await through(reply), reply)
   })
@@ -155,7 +155,7 @@ suite('content stays as it is', () => {
     ['that is short', whole(HTML, 'a'.repeat(255)), 'gzip'],
     ['for who does not accept', whole(), ''],
   ] as const) {
-    test(`${why}, and caches learn why`, async () => {
+    test(`${why}, with Vary for caches`, async () => {
       const answer = await through(reply, accepting(accepted))
       assert.equal(answer.body, reply.body)
       assert.equal(answer.head.framing, reply.head.framing)
@@ -188,7 +188,7 @@ suite('content stays as it is', () => {
 })
 
 suite('compressed content', () => {
-  test('of HEAD has the head that GET would have, and no length that would be wrong', async () => {
+  test('of HEAD has the head of GET, without a wrong length', async () => {
     const plain = replyOf(noBody, `${HTML}ETag: "a"\r\n`)
     const head = { ...plain.head, announcedLength: 9000 }
     const reply = await through({ ...plain, head }, accepting('gzip', { method: 'HEAD' }))
@@ -220,7 +220,7 @@ suite('compressed content', () => {
     }
   })
 
-  test('fails when its source does, and closes the engine', async () => {
+  test('fails when its source does, and closes the compressor', async () => {
     const source = new FedBody()
     const reply = await through(replyOf(source, HTML))
     const content = all(reply.body)
@@ -231,7 +231,7 @@ suite('compressed content', () => {
     assert.equal(openEngines(), 0)
   })
 
-  test('is not begun for who never reads it', async () => {
+  test('is not started if it is never read', async () => {
     const source = new FedBody()
     const reply = await through(replyOf(source, HTML))
     reply.body.cancel()
@@ -239,7 +239,7 @@ suite('compressed content', () => {
     assert.equal(openEngines(), 0)
   })
 
-  test('comes whole and in order, whatever the pieces that it came in', async () => {
+  test('is complete and in order, however the source is split', async () => {
     const source = new FedBody()
     const reply = await through(replyOf(source, HTML))
     const content = all(reply.body)
@@ -263,7 +263,7 @@ suite('compressed content', () => {
     assert.equal(openEngines(), 0)
   })
 
-  test('holds its source back when nobody takes it, and goes on after that', async () => {
+  test('pauses its source when it is not read, and resumes after that', async () => {
     const source = new FedBody()
     const reply = await through(replyOf(source, HTML))
     const pieces: Buffer[] = []
@@ -304,7 +304,7 @@ const visit = async (port: number, accepted: string): Promise<IncomingMessage> =
 
 suite('over a socket', () => {
   for (const coding of Object.keys(decoders) as Coding[]) {
-    test(`a visitor of HTTP/1.1 reads ${coding}`, async () => {
+    test(`an HTTP/1.1 client reads ${coding}`, async () => {
       await using front = await served(async () => whole())
       const answer = await visit(front.port, coding)
       const bytes = Buffer.concat(await answer.toArray())
@@ -313,7 +313,7 @@ suite('over a socket', () => {
       assert.equal(decoders[coding](bytes).toString(), text)
     })
 
-    test(`a visitor of HTTP/2 reads ${coding}, and trailers`, async () => {
+    test(`an HTTP/2 client reads ${coding}, and trailers`, async () => {
       const source = new FedBody()
       await using front = await gateway(exchange => handler(exchange, async () => replyOf(source, HTML)))
       const client = await front.client()
@@ -370,7 +370,7 @@ suite('over a socket', () => {
     })
   }
 
-  test('large content passes whole while its reader is slow', async () => {
+  test('large content is complete when its reader is slow', async () => {
     const source = new FedBody()
     await using front = await served(async () => replyOf(source, HTML))
     const answer = await visit(front.port, 'gzip')
@@ -394,7 +394,7 @@ suite('over a socket', () => {
     assert.equal(length, pieces * noise.length)
   })
 
-  test('a visitor who leaves takes the engine and the source along', async () => {
+  test('a client that disconnects closes the compressor and the source', async () => {
     const source = new FedBody()
     await using front = await served(async () => replyOf(source, HTML))
     const answer = await visit(front.port, 'br')
@@ -410,7 +410,7 @@ suite('over a socket', () => {
     assert.equal(openEngines(), 0)
   })
 
-  test('one endpoint and one address have no more than their share of the engines', async () => {
+  test('one endpoint and one address have no more than their share of the compressors', async () => {
     const open: Reply[] = []
     const fill = async (endpoint: string, ip: string): Promise<number> => {
       const module = compressionModule.fromRecord({ enabled: true }, { id: endpoint }, parts)
@@ -437,9 +437,9 @@ suite('over a socket', () => {
     for (const { body } of open) body.cancel()
   })
 
-  test('a visitor of HTTP/1.0 reads until the end of the connection', async () => {
+  test('an HTTP/1.0 client reads until the end of the connection', async () => {
     await using front = await served(async () => whole())
-    const client = await front.visitor()
+    const client = await front.connect()
     client.send('GET / HTTP/1.0\r\nHost: app.test\r\nAccept-Encoding: gzip\r\n\r\n')
     const answer = await client.whole()
     const [head = ''] = answer.split('\r\n\r\n', 1)
@@ -448,9 +448,9 @@ suite('over a socket', () => {
     assert.equal(gunzipSync(content).toString(), text)
   })
 
-  test('the next request of a connection is answered after a compressed answer', async () => {
+  test('the next request of a connection is served after a compressed response', async () => {
     await using front = await served(async () => whole())
-    const client = await front.visitor()
+    const client = await front.connect()
     for (let count = 0; count < 3; count++) {
       client.send('GET / HTTP/1.1\r\nHost: app.test\r\nAccept-Encoding: gzip\r\n\r\n')
       const { status, head } = await client.answer()

@@ -32,12 +32,12 @@ const answer = (fields: string): Reply => ({
   body: noBody,
 })
 
-/** What the visitor is sent. */
+/** What the client is sent. */
 const received = async (headers: Headers, fields = '', exchange = request()): Promise<Fields> =>
   (await build(responseHeadersModule, headers)(exchange, async () => answer(fields))).head.fields
 
 suite('request headers of a record', () => {
-  test('are added in lower case and take the place of what the visitor claims', async () => {
+  test('are added in lower case and replace those of the client', async () => {
     const { fields } = await sent(
       { add: { 'X-Role': 'user', other: 'a' }, remove: ['Cookie', 'x-gone'] },
       request('X-ROLE: admin\r\nx-role: root\r\ncookie: 1\r\nCOOKIE: 2\r\nAccept: *\r\n'),
@@ -45,21 +45,21 @@ suite('request headers of a record', () => {
     assert.equal(fields.text, 'Accept: *\r\nx-role: user\r\nother: a\r\n')
   })
 
-  test('may name another host', async () => {
+  test('may set another Host', async () => {
     const head = await sent({ add: { Host: 'inner.test:81', a: 'b' }, remove: ['host'] })
     assert.equal(head.upstreamHost, 'inner.test:81')
     assert.equal(head.host, 'app.test')
     assert.equal(head.fields.text, 'a: b\r\n')
   })
 
-  test('carry any text as UTF-8', async () => {
+  test('may contain any text, as UTF-8', async () => {
     const { fields } = await sent({ add: { a: 'ö€' } })
     assert.equal(Buffer.from(fields.get('a') ?? '', 'latin1').toString('utf8'), 'ö€')
   })
 })
 
 suite('response headers of a record', () => {
-  test('stand beside those of the service', async () => {
+  test('are added to those of the service', async () => {
     const fields = await received(
       { add: { 'Set-Cookie': 'b=2' }, remove: ['SERVER'] },
       'Set-Cookie: a=1\r\nserver: x\r\n',
@@ -68,7 +68,7 @@ suite('response headers of a record', () => {
     assert.equal(fields.get('server'), undefined)
   })
 
-  test('know the status', async () => {
+  test('may contain the status', async () => {
     const fields = await received({ add: { a: 'status ${.http.response.status_code}!' } })
     assert.equal(fields.get('a'), 'status 207!')
   })
@@ -101,14 +101,14 @@ suite('variables', () => {
     'http.request.version': 'HTTP/1.1',
     'oauth.user.email': '',
   })) {
-    test(`fill in ${variable}, with and without the first dot`, async () => {
+    test(`expand ${variable}, with and without the first dot`, async () => {
       const add = { a: `<\${.${variable}}|\${${variable}}>` }
       assert.equal((await sent({ add }, exchange)).fields.get('a'), `<${value}|${value}>`)
       assert.equal((await received({ add }, '', exchange)).get('a'), `<${value}|${value}>`)
     })
   }
 
-  test('tell who signed in and with which certificate', async () => {
+  test('contain the signed-in user and the client certificate', async () => {
     const known = request()
     Object.assign(known.context, { identity: { id: '7', username: 'u', email: 'ö@a.test', name: 'Ö' } })
     const proof = { scope: '', authorities: '', chain: [] }
@@ -123,7 +123,7 @@ suite('variables', () => {
     assert.equal(fields.get('b'), 'cn 0a')
   })
 
-  test('cannot end the line they are in, not even by characters that become others on the wire', async () => {
+  test('cannot inject CR or LF, not even by characters that are converted on the wire', async () => {
     const known = request()
     // Written byte by byte, U+010D and U+010A are a carriage return and a line feed.
     const name = 'a\r\nx-evil: 1\u010d\u010ax-evil: 2\0\x7f\u{1f600}'
@@ -143,12 +143,12 @@ suite('variables', () => {
     assert.equal(fields.get('a')?.length, 4096)
   })
 
-  test('leave a dollar sign alone that opens nothing', async () => {
+  test('leave a dollar sign alone that starts no variable', async () => {
     assert.equal((await sent({ add: { a: '$5 $$ {x} $' } })).fields.get('a'), '$5 $$ {x} $')
   })
 })
 
-suite('header modules cannot be built', () => {
+suite('header modules cannot be compiled', () => {
   const both = [requestHeadersModule, responseHeadersModule]
   for (const [modules, headers] of [
     [both, { add: { a: '${.no.such}' } }],
@@ -174,7 +174,7 @@ suite('header modules cannot be built', () => {
     }
   }
 
-  test('for an agent with a variable that is not known', () => {
+  test('for an agent with an unknown variable', () => {
     const given = optionsOf({ RequestHeaders: { add: ['a:${.no.such}'] } })
     assert.throws(() => requestHeadersModule.fromAgent?.build(given, { id: 'tn_1' }, parts), {
       code: 'bind_option',

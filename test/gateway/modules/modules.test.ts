@@ -18,14 +18,14 @@ const passwords = {
 }
 
 suite('a tunnel without options', () => {
-  test('has no modules and pays nothing', () => {
+  test('has no modules and no overhead', () => {
     assert.deepEqual(tunnelModules(optionsOf({})), [])
   })
 })
 
 suite('a module that agents can request', () => {
   for (const name of Object.keys(agentModules))
-    test(`is built or refused, never ignored: ${name}`, () => {
+    test(`is compiled or refused, never ignored: ${name}`, () => {
       try {
         assert.equal(tunnelModules(optionsOf({ [name]: {} })).length, 1)
       } catch (error) {
@@ -98,7 +98,7 @@ suite('ip restriction', () => {
     })
   }
 
-  test('comes before the password is asked for', async () => {
+  test('is checked before basic auth', async () => {
     const { reply } = await through({ ...passwords, ...deny }, basic('ann:pass:word'))
     assert.equal(reply.head.status, 403)
   })
@@ -111,8 +111,8 @@ suite('request headers', () => {
       addParsed: { 'x-parsed': 'p', 'x-role': 'user' },
       remove: ['X-Secret'],
     }
-    const visitor = 'X-Role: admin\r\nx-secret: 1\r\nX-SECRET: 2\r\nCookie: c\r\n'
-    const { sent } = await through({ RequestHeaders: change }, request(visitor))
+    const claimed = 'X-Role: admin\r\nx-secret: 1\r\nX-SECRET: 2\r\nCookie: c\r\n'
+    const { sent } = await through({ RequestHeaders: change }, request(claimed))
     assert.deepEqual(sent?.fields.all('x-role'), ['user'])
     assert.deepEqual(sent?.fields.all('x-two'), ['a', 'b'])
     assert.equal(sent?.fields.get('x-colon'), 'http://a.test:80/')
@@ -121,7 +121,7 @@ suite('request headers', () => {
     assert.equal(sent?.fields.get('cookie'), 'c')
   })
 
-  test('may name another host for the service, while the name that was asked for stays', async () => {
+  test('may set another Host for the service, while the requested name is kept', async () => {
     const { sent } = await through({ RequestHeaders: { add: ['host:inner.test:81'], remove: ['host'] } })
     assert.equal(sent?.upstreamHost, 'inner.test:81')
     assert.equal(sent?.authority, 'app.test:8080')
@@ -129,7 +129,7 @@ suite('request headers', () => {
     assert.equal(sent?.fields.get('host'), undefined)
   })
 
-  test('leave the request as it was for others', async () => {
+  test('do not change the request for other handlers', async () => {
     const exchange = request('X-Secret: 1\r\n')
     await through({ RequestHeaders: { remove: ['x-secret'] } }, exchange)
     assert.equal(exchange.head.fields.get('x-secret'), '1')
@@ -137,7 +137,7 @@ suite('request headers', () => {
 })
 
 suite('response headers', () => {
-  test('are added beside those of the service and removed', async () => {
+  test('are added to those of the service and removed', async () => {
     const change = { add: ['Set-Cookie: b=2'], remove: ['Server'] }
     const { reply } = await through(
       { ResponseHeaders: change },
@@ -149,7 +149,7 @@ suite('response headers', () => {
     assert.equal(reply.head.status, 200)
   })
 
-  test('do not touch what the gateway itself refuses', async () => {
+  test('do not change refusals of the gateway', async () => {
     const { reply } = await through({ ...passwords, ResponseHeaders: { remove: ['www-authenticate'] } })
     assert.match(reply.head.fields.get('www-authenticate') ?? '', /^Basic/)
   })

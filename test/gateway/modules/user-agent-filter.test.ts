@@ -55,19 +55,19 @@ suite('user agent filter', () => {
     })
   }
 
-  test('goes on judging when more programs came than it remembers', async () => {
+  test('still decides when its cache of user agents is full', async () => {
     const handler = fromRecord([], ['7$'])
     for (let count = 0; count < 2500; count++)
       assert.equal(await verdict(handler, `User-Agent: a${count}\r\n`), count % 10 === 7 ? 403 : 200)
   })
 
-  test('takes a pattern that would keep another engine busy for years', async () => {
+  test('accepts a pattern that causes catastrophic backtracking elsewhere', async () => {
     const handler = fromRecord([], ['^(a+)+$'])
     assert.equal(await verdict(handler, `User-Agent: ${'a'.repeat(1000)}!\r\n`), 200)
   })
 
   for (const pattern of ['(?=a)', '[a-', '(a{1000}){1000}', 'a**b(']) {
-    test(`refuses to be built with ${pattern}`, () => {
+    test(`cannot be compiled with ${pattern}`, () => {
       assert.throws(() => fromRecord([pattern], []), { code: 'module_unusable', status: 503 })
       assert.throws(() => fromAgent({ deny: [pattern] }), { code: 'bind_option' })
     })

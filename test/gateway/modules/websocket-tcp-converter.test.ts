@@ -55,10 +55,10 @@ async function joined(allowHalfOpen = true): Promise<Joined> {
 
 async function opened(place: Joined, protocols: string[] = []): Promise<[WebSocket, Socket]> {
   const connection = place.accepted()
-  const visitor = new WebSocket(place.url, protocols)
-  visitor.on('error', () => undefined)
-  await once(visitor, 'open')
-  return [visitor, await connection]
+  const client = new WebSocket(place.url, protocols)
+  client.on('error', () => undefined)
+  await once(client, 'open')
+  return [client, await connection]
 }
 
 /** Reads so many bytes from a socket. */
@@ -69,11 +69,11 @@ async function bytesFrom(socket: Socket, count: number): Promise<Buffer> {
 }
 
 /** Joins messages until so many bytes came; several can come at once. */
-const messagesFrom = (visitor: WebSocket, count: number): Promise<Buffer> =>
+const messagesFrom = (client: WebSocket, count: number): Promise<Buffer> =>
   new Promise(resolve => {
     const pieces: Buffer[] = []
     let length = 0
-    visitor.on('message', (bytes: Buffer) => {
+    client.on('message', (bytes: Buffer) => {
       pieces.push(bytes)
       length += bytes.length
       if (length >= count) resolve(Buffer.concat(pieces))
@@ -83,107 +83,107 @@ const messagesFrom = (visitor: WebSocket, count: number): Promise<Buffer> =>
 suite('websocket to tcp', () => {
   test('carries bytes both ways, whatever their message type', async () => {
     await using place = await joined()
-    const [visitor, service] = await opened(place)
-    visitor.send(Buffer.from([0, 1, 2, 255]))
+    const [client, service] = await opened(place)
+    client.send(Buffer.from([0, 1, 2, 255]))
     assert.deepEqual(await bytesFrom(service, 4), Buffer.from([0, 1, 2, 255]))
-    visitor.send('text')
+    client.send('text')
     assert.equal(String(await bytesFrom(service, 4)), 'text')
     service.write(Buffer.from([9, 8, 7]))
-    const [message, isBinary] = (await once(visitor, 'message')) as [Buffer, boolean]
+    const [message, isBinary] = (await once(client, 'message')) as [Buffer, boolean]
     assert.deepEqual(message, Buffer.from([9, 8, 7]))
     assert.equal(isBinary, true)
-    visitor.terminate()
+    client.terminate()
   })
 
   for (const size of [1, 125, 126, 65_535, 65_536, 3_000_000]) {
     test(`carries ${size} bytes there and back unchanged`, async () => {
       await using place = await joined()
-      const [visitor, service] = await opened(place)
+      const [client, service] = await opened(place)
       service.pipe(service)
       const content = Buffer.from(Uint8Array.from({ length: size }, (_, at) => at * 31 + (at >> 8)))
-      visitor.send(content)
-      assert.ok((await messagesFrom(visitor, size)).equals(content))
-      visitor.terminate()
+      client.send(content)
+      assert.ok((await messagesFrom(client, size)).equals(content))
+      client.terminate()
     })
   }
 
   test('joins fragments, with pings among them', async () => {
     await using place = await joined()
-    const [visitor, service] = await opened(place)
-    const pong = once(visitor, 'pong')
-    visitor.send('a', { fin: false })
-    visitor.ping('still there?')
-    visitor.send('b', { fin: false })
-    visitor.send('', { fin: false })
-    visitor.send('c', { fin: true })
+    const [client, service] = await opened(place)
+    const pong = once(client, 'pong')
+    client.send('a', { fin: false })
+    client.ping('still there?')
+    client.send('b', { fin: false })
+    client.send('', { fin: false })
+    client.send('c', { fin: true })
     assert.equal(String(await bytesFrom(service, 3)), 'abc')
     assert.equal(String((await pong)[0]), 'still there?')
-    visitor.terminate()
+    client.terminate()
   })
 
-  test('ends the service when the visitor says goodbye, after all that was sent before', async () => {
+  test('closes the service connection when the client sends a close frame, after all earlier data', async () => {
     await using place = await joined()
-    const [visitor, service] = await opened(place)
+    const [client, service] = await opened(place)
     const content = Buffer.alloc(500_000, 'x')
     let length = 0
     service.on('data', bytes => (length += bytes.length))
-    visitor.send(content)
-    visitor.close(3001, 'done')
-    const [code] = (await once(visitor, 'close')) as [number]
+    client.send(content)
+    client.close(3001, 'done')
+    const [code] = (await once(client, 'close')) as [number]
     assert.equal(code, 3001)
     if (!service.readableEnded) await once(service, 'end')
     assert.equal(length, content.length)
   })
 
-  test('tells the visitor when the service has ended, and still takes what it sends before it answers', async () => {
+  test('sends a close frame when the service has ended, and forwards what the client sends before its own', async () => {
     await using place = await joined()
-    const [visitor, service] = await opened(place)
-    const message = once(visitor, 'message')
+    const [client, service] = await opened(place)
+    const message = once(client, 'message')
     service.end('last words')
     assert.equal(String((await message)[0]), 'last words')
-    const [code] = (await once(visitor, 'close')) as [number]
+    const [code] = (await once(client, 'close')) as [number]
     assert.equal(code, 1000)
   })
 
-  test('tells the visitor when the service was lost', async () => {
+  test('sends a close frame when the service connection is reset', async () => {
     await using place = await joined()
-    const [visitor, service] = await opened(place)
+    const [client, service] = await opened(place)
     service.resetAndDestroy()
-    const [code] = (await once(visitor, 'close')) as [number]
+    const [code] = (await once(client, 'close')) as [number]
     assert.equal(code, 1011)
   })
 
-  test('gives the service up when the visitor is lost', async () => {
+  test('closes the service connection when the client disconnects', async () => {
     await using place = await joined()
-    const [visitor, service] = await opened(place)
+    const [client, service] = await opened(place)
     service.resume()
-    visitor.terminate()
+    client.terminate()
     await Promise.race([once(service, 'end').catch(() => undefined), closed(service)])
     assert.ok(service.readableEnded || service.destroyed)
   })
 
-  test('holds back a service whose visitor does not read', async () => {
+  test('pauses a service whose client does not read', async () => {
     await using place = await joined()
-    const [visitor, service] = await opened(place)
-    visitor.pause()
+    const [client, service] = await opened(place)
+    client.pause()
     const piece = Buffer.alloc(65_536, 'y')
     let written = 0
     while (service.write(piece) && written < 2000) written++
     // Only as much goes on as the buffers of the system take.
     assert.ok(written < 2000)
-    const all = messagesFrom(visitor, (written + 1) * piece.length)
-    visitor.resume()
+    const all = messagesFrom(client, (written + 1) * piece.length)
+    client.resume()
     assert.equal((await all).length, (written + 1) * piece.length)
-    visitor.terminate()
+    client.terminate()
   })
 
-  test('holds back a visitor whose service does not read', async () => {
+  test('pauses a client whose service does not read', async () => {
     await using place = await joined()
-    const [visitor, service] = await opened(place)
+    const [client, service] = await opened(place)
     service.pause()
     const piece = Buffer.alloc(1_000_000, 'z')
     const pieces = 40
-    for (let count = 0; count < pieces; count++) visitor.send(piece)
+    for (let count = 0; count < pieces; count++) client.send(piece)
     let length = 0
     const all = new Promise<void>(resolve =>
       service.on('data', bytes => {
@@ -191,22 +191,22 @@ suite('websocket to tcp', () => {
         if (length === pieces * piece.length) resolve()
       }),
     )
-    assert.ok(visitor.bufferedAmount > piece.length)
+    assert.ok(client.bufferedAmount > piece.length)
     service.resume()
     await all
-    visitor.terminate()
+    client.terminate()
   })
 
-  test('takes a protocol that the visitor offers', async () => {
+  test('selects a subprotocol that the client offers', async () => {
     await using place = await joined()
     for (const [offered, taken] of [
       [[], ''],
       [['mqtt', 'other'], 'mqtt'],
       [['base64', 'binary'], 'binary'],
     ] as const) {
-      const [visitor] = await opened(place, [...offered])
-      assert.equal(visitor.protocol, taken)
-      visitor.terminate()
+      const [client] = await opened(place, [...offered])
+      assert.equal(client.protocol, taken)
+      client.terminate()
     }
   })
 })
@@ -227,7 +227,7 @@ function frame(first: number, content: Buffer, { masked = true, length = content
 
 async function handshaken(place: Joined): Promise<[Client, Socket]> {
   const connection = place.accepted()
-  const client = await place.front.visitor()
+  const client = await place.front.connect()
   client.send(handshake)
   const head = await client.saw('\r\n\r\n')
   // The example of RFC 6455 §1.3.
@@ -238,7 +238,7 @@ async function handshaken(place: Joined): Promise<[Client, Socket]> {
   return [client, await connection]
 }
 
-suite('a visitor that breaks the protocol', () => {
+suite('a client that breaks the protocol', () => {
   const text = Buffer.from('hello')
   for (const [why, bytes] of Object.entries({
     'without a mask': frame(0x82, text, { masked: false }),
@@ -265,7 +265,7 @@ suite('a visitor that breaks the protocol', () => {
     'with half a reason to close': frame(0x88, Buffer.from([3])),
     'with a reason to close that never travels': frame(0x88, Buffer.from([0x03, 0xee])),
   })) {
-    test(`${why} is told so and cut off from the service`, async () => {
+    test(`${why} gets a close code and is disconnected from the service`, async () => {
       await using place = await joined(false)
       const [client, service] = await handshaken(place)
       service.resume()
@@ -293,7 +293,7 @@ suite('a visitor that breaks the protocol', () => {
     ]),
     'in its reason to close that is not UTF-8': frame(0x88, Buffer.from([0x03, 0xe8, ...broken])),
   }))
-    test(`with text ${why} is told so and cut off from the service`, async () => {
+    test(`with text ${why} gets a close code and is disconnected from the service`, async () => {
       await using place = await joined(false)
       const [client, service] = await handshaken(place)
       service.resume()
@@ -303,7 +303,7 @@ suite('a visitor that breaks the protocol', () => {
       await lost
     })
 
-  test('may cut characters of a text where it likes, and send any bytes that are no text', async () => {
+  test('may split the characters of a text message anywhere, and send any bytes in binary messages', async () => {
     await using place = await joined()
     const [client, service] = await handshaken(place)
     const euro = Buffer.from('€𝄞é')
@@ -318,7 +318,7 @@ suite('a visitor that breaks the protocol', () => {
     client.close()
   })
 
-  test('reads the same frames however the bytes are split', async () => {
+  test('has its frames parsed however the bytes are split', async () => {
     await using place = await joined()
     const [client, service] = await handshaken(place)
     const bytes = Buffer.concat([
@@ -334,7 +334,7 @@ suite('a visitor that breaks the protocol', () => {
     client.close()
   })
 
-  test('is cut off when it sends on for ever after its goodbye', async () => {
+  test('is disconnected when it keeps sending after its close frame', async () => {
     await using place = await joined()
     const [client, service] = await handshaken(place)
     service.resume()
@@ -350,7 +350,7 @@ suite('a visitor that breaks the protocol', () => {
     await cut
   })
 
-  test('that pings without reading is answered the last ping when it reads', async () => {
+  test('that pings without reading gets a pong for the last ping when it reads', async () => {
     await using place = await joined()
     const connection = place.accepted()
     const stream = new WebSocketTcpStream(await SocketStream.to(place.servicePort))
@@ -378,7 +378,7 @@ suite('what is not a WebSocket connection', () => {
     ['no key', 'Sec-WebSocket-Version: 13\r\n', { upgrade: 'websocket' }],
     ['a key that is none', good.replace(KEY, 'short=='), { upgrade: 'websocket' }],
   ] as const) {
-    test(`is answered 400: ${why}`, async () => {
+    test(`is rejected with 400: ${why}`, async () => {
       const exchange = request(fields)
       const asked = { ...exchange, head: { ...exchange.head, ...more } }
       const reply = await converter(never)(asked, never)
@@ -387,7 +387,7 @@ suite('what is not a WebSocket connection', () => {
     })
   }
 
-  test('is answered 400 over a socket, and the connection goes on', async () => {
+  test('is rejected with 400 over a socket, and the connection stays open', async () => {
     await using place = await joined()
     const asked = get({ port: place.front.port, host: '127.0.0.1' })
     const [answer] = (await once(asked, 'response')) as [IncomingMessage]
@@ -407,17 +407,17 @@ suite('a service that cannot be reached', () => {
     ['offline', 502],
     ['busy', 503],
   ] as const) {
-    test(`is an answer: ${code}`, async () => {
+    test(`is a response: ${code}`, async () => {
       const dial: Dial = () => Promise.reject(new DialError(code, 'no'))
       assert.equal((await converter(dial)(upgrade(), never)).head.status, status)
     })
   }
 
-  test('for a reason of our own is a fault', async () => {
+  test('because of an internal error is a fault', async () => {
     await assert.rejects(converter(never)(upgrade(), never), /not asked for/)
   })
 
-  test('without HTTP refuses to be built', () => {
+  test('without HTTP cannot be compiled', () => {
     assert.throws(() => websocketTcpModule.fromRecord({}, { id: 'e' }, parts), {
       code: 'module_unusable',
     })

@@ -53,7 +53,7 @@ suite('a request whose agent lost its connection', () => {
       assert.equal((await visiting).status, 200)
     })
 
-  test('does not wait longer than it may', async () => {
+  test('waits no longer than the limit', async () => {
     await using plan = await started(200)
     const agent = await shop(plan)
     await drop(plan, agent)
@@ -104,7 +104,7 @@ suite('a request whose agent lost its connection', () => {
     assert.deepEqual([sent.length, again.sent.length], [1, 1])
   })
 
-  test('is answered when it was sent again', async () => {
+  test('gets the response of the second attempt', async () => {
     await using plan = await started()
     const agent = await shop(plan)
     breakAtNext(agent)
@@ -114,7 +114,7 @@ suite('a request whose agent lost its connection', () => {
     assert.equal((await visiting).status, 200)
   })
 
-  test('is tried again while another process refuses it, whose tunnel is listed', async () => {
+  test('is retried while another process whose tunnel is listed refuses it', async () => {
     let refusals = 3
     await using plan = await startPlan({ info: { reconnect_wait: WAIT_MS / 1000 } }, ({ sessions }) => ({
       dial: async (...args) => {
@@ -129,7 +129,7 @@ suite('a request whose agent lost its connection', () => {
     assert.equal(refusals, -1)
   })
 
-  test('is never sent again when it is not idempotent, and says so', async () => {
+  test('is never sent again when it is not idempotent, and the error says so', async () => {
     await using plan = await started()
     const agent = await shop(plan)
     const { sent } = breakAtNext(agent)

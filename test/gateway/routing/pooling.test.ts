@@ -34,7 +34,7 @@ async function pool(size: number, domain = 'shared') {
 }
 
 suite('endpoints with one URL and pooling', () => {
-  test('share requests in turns', async () => {
+  test('share requests by round robin', async () => {
     await using world = await pool(3)
     const first = await world.answered(3)
     assert.deepEqual(first.toSorted(), world.ids.toSorted())
@@ -64,7 +64,7 @@ suite('endpoints with one URL and pooling', () => {
     assert.deepEqual(new Set(await world.answered(2)), new Set([leftId, Id]))
   })
 
-  test('a request that a member does not take is tried at another one, and the member is skipped', async () => {
+  test('a request that a member refuses is retried at another one, and the member is skipped', async () => {
     await using world = await pool(2)
     const [, bad] = world.agents
     const [goodId] = world.ids
@@ -118,7 +118,7 @@ suite('a pool rejects', () => {
     assert.equal(code((await other.bind('tls', { Domain: 'shared' }, pooled)).Error), 'ERR_NGROK_334')
   })
 
-  test('an endpoint with other options, which would be around those of the others', async () => {
+  test('an endpoint with other options, which would bypass those of the others', async () => {
     await using world = await pool(1)
     const other = await world.agent()
     const options = {

@@ -30,7 +30,7 @@ suite('a name whose agent lost its connection', () => {
     assert.equal((await visit(plan.router, 'shop.adit.localhost/')).status, 200)
   })
 
-  test('answers 404 when the agent has closed the tunnel, or has taken its leave', async () => {
+  test('answers 404 when the agent has closed the tunnel, or has disconnected cleanly', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     const { Id } = await agent.bind('https', { Domain: 'shop' })

@@ -6,7 +6,7 @@ import { group, httpsEdge, route, startPlan, to, visit } from './support.ts'
 import { until } from '../../support/until.ts'
 
 suite('a tunnel', () => {
-  test('answers under its name, and under no other', async () => {
+  test('serves its name and no other', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     const { Id } = await agent.bind('https', { Domain: 'a' })
@@ -16,7 +16,7 @@ suite('a tunnel', () => {
     assert.deepEqual([missing.status, missing.code], [404, 'ERR_ADIT_3200'])
   })
 
-  test('answers no more when it was given back or its agent has gone', async () => {
+  test('is gone when it was unbound or its agent has disconnected', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     const first = await agent.bind('https', { Domain: 'a' })
@@ -29,7 +29,7 @@ suite('a tunnel', () => {
     assert.equal((await visit(plan.router, 'b.adit.localhost/')).status, 503)
   })
 
-  test('for https is shown to visitors of plain HTTP, with the right port', async () => {
+  test('for https is named to clients of plain HTTP, with the right port', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
@@ -49,7 +49,7 @@ suite('a tunnel', () => {
     assert.equal((await visit(plan.router, 'a.adit.localhost/', { scheme: 'http' })).text, `${plain.Id} /`)
   })
 
-  test('of a wildcard answers for what no other has', async () => {
+  test('of a wildcard serves names that no other tunnel has', async () => {
     await using plan = await startPlan()
     plan.source.put('reserved_domain', newId('rd'), { domain: '*.example.com' })
     plan.source.put('reserved_domain', newId('rd'), { domain: '*.b.example.com' })
@@ -89,7 +89,7 @@ suite('SEC-12: a request for another name than that of its connection', () => {
     assert.equal((await visit(plan.router, 'a.adit.localhost/', { serverName: null })).status, 200)
   })
 
-  test('is answered where one edge has both names', async () => {
+  test('is served where one edge has both names', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     await agent.label({ app: 'a' })
@@ -99,8 +99,8 @@ suite('SEC-12: a request for another name than that of its connection', () => {
   })
 })
 
-suite('a restriction on visitors', () => {
-  test('refuses them everywhere when it is enforced', async () => {
+suite('a restriction for all endpoints', () => {
+  test('denies clients everywhere when it is enforced', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
@@ -120,7 +120,7 @@ suite('a restriction on visitors', () => {
     assert.equal((await visit(plan.router, 'a.adit.localhost/')).status, 200)
   })
 
-  test('refuses nobody when it is not', async () => {
+  test('denies no client when it is not', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
@@ -130,7 +130,7 @@ suite('a restriction on visitors', () => {
 })
 
 suite('an HTTPS edge', () => {
-  test('takes turns among the tunnels that carry all labels of its group', async () => {
+  test('balances by round robin over the tunnels that have all labels of its group', async () => {
     await using plan = await startPlan()
     const agents = [await plan.agent(), await plan.agent()]
     const ids = await Promise.all(agents.map(async agent => (await agent.label({ app: 'a', zone: 'b' })).Id))
@@ -152,7 +152,7 @@ suite('an HTTPS edge', () => {
     })
   })
 
-  test('says so when no tunnel of its group is online, and serves as soon as one is', async () => {
+  test('responds with 503 when no tunnel of its group is online, and serves as soon as one is', async () => {
     await using plan = await startPlan()
     const edge = httpsEdge(plan.source, ['a.test'])
     route(plan.source, edge, '/', to(group(plan.source, { app: 'a' })))
@@ -165,7 +165,7 @@ suite('an HTTPS edge', () => {
     assert.equal((await visit(plan.router, 'a.test/')).status, 503)
   })
 
-  test('serves wildcards, and is shown to visitors of plain HTTP', async () => {
+  test('serves wildcards, and is named to clients of plain HTTP', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     await agent.label({ app: 'a' })
@@ -177,7 +177,7 @@ suite('an HTTPS edge', () => {
     assert.deepEqual([moved.status, moved.location], [308, 'https://x.a.test:8443/p'])
   })
 
-  test('has its name before a tunnel that had it first', async () => {
+  test('takes precedence over a tunnel that had the name first', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
@@ -185,7 +185,7 @@ suite('an HTTPS edge', () => {
     assert.equal((await visit(plan.router, 'a.adit.localhost/')).status, 404)
   })
 
-  test('chooses the exact path, then the longest prefix of whole segments, then the route that names the host', async () => {
+  test('selects the exact path, then the longest prefix of whole segments, then the route with the host', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     const edge = httpsEdge(plan.source, ['a.test', 'b.test'])
@@ -217,7 +217,7 @@ suite('an HTTPS edge', () => {
     }
   })
 
-  test('passes over a tunnel that cannot be reached', async () => {
+  test('skips a tunnel that cannot be reached', async () => {
     await using plan = await startPlan()
     const alive = await plan.agent()
     const dead = await plan.agent()
@@ -225,7 +225,7 @@ suite('an HTTPS edge', () => {
     await dead.label({ app: 'a' })
     const edge = httpsEdge(plan.source, ['a.test'])
     route(plan.source, edge, '/', to(group(plan.source, { app: 'a' })))
-    // Nobody has noticed yet that the agent is gone.
+    // The gateway has not noticed yet that the agent is gone.
     dead.session.close()
     dead.drop()
     for (let times = 0; times < 4; times++)
@@ -253,7 +253,7 @@ suite('an HTTPS edge', () => {
       assert.equal((await visit(plan.router, 'a.test/')).status, 200)
     })
 
-  test('answers 503 because of a backend that is not there, and of secrets that cannot be opened', async () => {
+  test('answers 503 because of a missing backend, and of secrets that cannot be decrypted', async () => {
     await using plan = await startPlan()
     const edge = httpsEdge(plan.source, ['a.test'])
     route(plan.source, edge, '/', to(newId('bkdsc')))
@@ -276,7 +276,7 @@ suite('an HTTPS edge', () => {
 suite('connections without HTTP', () => {
   const guest = { ip: '192.0.2.1', port: 7, localIp: '127.0.0.1', localPort: 8443, serverName: undefined }
 
-  test('by TLS go to the tunnel of that name as they are, or with TLS ended here', async () => {
+  test('over TLS reach the tunnel of that name, passed through or terminated', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     const passing = await agent.bind('tls', { Domain: 'a', ProxyProto: 2 })
@@ -298,7 +298,7 @@ suite('connections without HTTP', () => {
     assert.equal(plan.router.serverName(undefined, guest.ip).kind, 'http')
   })
 
-  test('by port go to its tunnel, which may refuse visitors', async () => {
+  test('to a port reach its tunnel, which may deny clients', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     const { URL: url } = await agent.bind('tcp', { IPRestriction: { deny_cidrs: ['203.0.113.0/24'] } })
@@ -312,7 +312,7 @@ suite('connections without HTTP', () => {
     assert.equal(plan.router.tcp(port === 20_000 ? 20_001 : 20_000), undefined)
   })
 
-  test('by TCP and TLS edges go to the tunnels of their group', async () => {
+  test('to TCP and TLS edges reach the tunnels of their group', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
     const { Id } = await agent.label({ app: 'a' })
@@ -333,7 +333,7 @@ suite('connections without HTTP', () => {
     )
   })
 
-  test('by edges that cannot be served go nowhere', async () => {
+  test('to edges that cannot be served are refused', async () => {
     await using plan = await startPlan()
     const backend = to(group(plan.source, { app: 'a' }))
     plan.source.put('tls_edge', newId('edgtls'), {
@@ -348,7 +348,7 @@ suite('connections without HTTP', () => {
   })
 })
 
-suite('SEC-01: a path that can be understood in several ways', () => {
+suite('SEC-01: a path with several interpretations', () => {
   const routes = { '/': 'rest', '/admin': 'admin', '/caf%C3%A9': 'coffee', '/a b': 'blank' }
   const verdicts = {
     '/x': 'rest',
@@ -387,7 +387,7 @@ suite('SEC-01: a path that can be understood in several ways', () => {
       assert.equal(found === 'ambiguous' ? 'refused' : found?.row.id, verdict)
     })
 
-  test('is answered with 400 and what to change', async () => {
+  test('is rejected with 400 and a hint', async () => {
     await using plan = await startPlan()
     const edge = httpsEdge(plan.source, ['a.test'])
     for (const match of ['/', '/admin']) route(plan.source, edge, match)

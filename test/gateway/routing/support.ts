@@ -60,7 +60,7 @@ export interface Outcome {
   readonly text: string
 }
 
-/** What a visitor gets. */
+/** The response that a client gets. */
 export async function visit(router: Router, url: string, options: Visit = {}): Promise<Outcome> {
   const { method = 'GET', scheme = 'https', ip = '192.0.2.7', serverName } = options
   const [host = '', ...rest] = url.split('/')

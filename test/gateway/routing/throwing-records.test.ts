@@ -145,7 +145,7 @@ suite('a TCP port whose record throws', () => {
 })
 
 suite('a listener of records that throws', () => {
-  test('keeps no change from the others', async () => {
+  test('does not keep changes from other listeners', async () => {
     const { log, lines } = listeningLog()
     await using plan = await startPlan({ log })
     const { gateway, source, router } = plan

@@ -25,8 +25,8 @@ const tunnelOf = (gateway: Gateway, id: string): TunnelRecord => {
 
 const header = { Id: '', ClientAddr: '192.0.2.1:5', Proto: 'https', EdgeType: '0', PassthroughTLS: false }
 
-suite('an agent that returns', () => {
-  test('after its connection was lost keeps its session, its start and its tunnels', async () => {
+suite('an agent that reconnects', () => {
+  test('after its connection was lost keeps its session, its start time and its tunnels', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
@@ -47,7 +47,7 @@ suite('an agent that returns', () => {
     assert.deepEqual(ids.toSorted(), labelled.toSorted())
   })
 
-  test('while its old connection still looks alive takes its place, and its names stay its own meanwhile', async () => {
+  test('while its old connection still looks alive replaces it, and keeps its names meanwhile', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
@@ -60,15 +60,15 @@ suite('an agent that returns', () => {
     assert.ok(gateway.directory.tunnels.has(bound.Id))
     const other = await TestAgent.signIn(gateway, gateway.source.credential().token)
     assert.equal(code((await other.bind('https', { Domain: 'mine' })).Error), 'ERR_NGROK_334')
-    // A visitor who comes now waits until the agent has the tunnel again.
+    // A client that connects now waits until the agent has the tunnel again.
     const dialled = gateway.sessions.dial(tunnelOf(gateway, bound.Id), header, Buffer.from('x'))
     assert.equal((await back.rebind(bound)).Id, bound.Id)
     await dialled
-    await until(() => back.proxied.length === 1, { what: 'the visitor came through the new connection' })
+    await until(() => back.proxied.length === 1, { what: 'the client was forwarded over the new connection' })
     assert.equal((await back.label({ app: 'a' })).Id, labelled.Id)
   })
 
-  test('by a new process takes a name over from its old connection by asking for it', async () => {
+  test('as a new process takes over a name of its old connection', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
@@ -95,7 +95,7 @@ suite('an agent that returns', () => {
     assert.deepEqual(tunnelOf(gateway, bound.Id).options.BasicAuth, BasicAuth)
   })
 
-  test('with a token too small for its options keeps those it sends back', async () => {
+  test('with a token that cannot hold its options keeps those that it sends', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
@@ -138,7 +138,7 @@ suite('an agent that returns', () => {
 })
 
 suite('the address of another agent', () => {
-  test("is not had by its tunnel's id, nor by a replayed bind of another credential", async () => {
+  test('is granted neither for its tunnel id nor for a replayed bind of another credential', async () => {
     await using gateway = await startGateway()
     const agent = await TestAgent.signIn(gateway, gateway.source.credential().token)
     const bound = await agent.bind('https', { Domain: 'mine' })
@@ -149,7 +149,7 @@ suite('the address of another agent', () => {
     assert.equal(tunnelOf(gateway, bound.Id).sessionId, agent.clientId)
   })
 
-  test('is had by the same credential with its token', async () => {
+  test('is granted to the same credential with its token', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
@@ -162,7 +162,7 @@ suite('the address of another agent', () => {
     assert.ok(gateway.directory.tunnels.has(bound.Id))
   })
 
-  test('is refused while that one answers, even to the same credential', async () => {
+  test('is refused while that agent answers, even to the same credential', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)
@@ -173,7 +173,7 @@ suite('the address of another agent', () => {
     assert.ok(text.includes(agent.clientId))
   })
 
-  test('goes to a newcomer of the same credential when that one is silent', async () => {
+  test('is taken over by the same credential when that agent does not answer', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const silent = await TestAgent.signIn(gateway, token, { mute: true })
@@ -186,7 +186,7 @@ suite('the address of another agent', () => {
     await silent.session.closed
   })
 
-  test('does not go to another credential, silent or not', async () => {
+  test('is not taken over by another credential, even when that agent does not answer', async () => {
     await using gateway = await startGateway()
     const silent = await TestAgent.signIn(gateway, gateway.source.credential().token, { mute: true })
     await silent.bind('https', { Domain: 'mine' })
@@ -194,7 +194,7 @@ suite('the address of another agent', () => {
     assert.equal(code((await other.bind('https', { Domain: 'mine' })).Error), 'ERR_NGROK_334')
   })
 
-  test('goes to exactly one of many who ask at the same time', async () => {
+  test('is granted to exactly one of many concurrent binds', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const silent = await TestAgent.signIn(gateway, token, { mute: true })
@@ -232,7 +232,7 @@ suite('a connection through a tunnel', () => {
     assert.equal(await heard.promise, 'hello')
   })
 
-  test('waits until an agent that is not ours has finished asking for the tunnel', async () => {
+  test('waits until an agent of another vendor has finished its bind', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token, { userAgent: 'ngrok-go/1.12.1' })
@@ -241,7 +241,7 @@ suite('a connection through a tunnel', () => {
     await until(() => agent.proxied.length === 1, { what: 'it came through' })
   })
 
-  test('is opened once more when an agent had no room for it at that moment', async () => {
+  test('is retried once when the agent has no free stream', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token, { userAgent: 'ngrok-go/1.12.1' })
@@ -269,7 +269,7 @@ suite('a connection through a tunnel', () => {
     assert.equal(agent.proxied.length, 2)
   })
 
-  test('fails when the agent has gone, or never was', async () => {
+  test('fails when the agent is offline or unknown', async () => {
     await using gateway = await startGateway()
     const agent = await TestAgent.signIn(gateway, gateway.source.credential().token)
     const { Id } = await agent.bind('https')
