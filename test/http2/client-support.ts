@@ -112,7 +112,7 @@ export interface Asked {
   readonly reader: Recorded
 }
 
-/** Sends a request whose content is complete, unless it is told otherwise. */
+/** Sends a request whose content is complete by default. */
 export function ask(
   { connection }: Pair,
   { head = GET, ends = true, reads = true }: { head?: OutgoingHead; ends?: boolean; reads?: boolean } = {},

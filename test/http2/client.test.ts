@@ -63,7 +63,7 @@ suite('a request over HTTP/2', () => {
     )
   })
 
-  test('ends with its head if it has no content, or with a DATA frame if that is asked for', async () => {
+  test('ends with its head if it has no content, or with an empty DATA frame on request', async () => {
     await using both = await pair()
     ask(both)
     ask(both, { head: { ...GET, endsWithData: true } })
@@ -143,7 +143,7 @@ suite('a response over HTTP/2', () => {
     }
   })
 
-  test('that is complete is not reset when its reader has no more use for it', async () => {
+  test('that is complete is not reset when its reader cancels', async () => {
     await using both = await pair()
     const { stream, reader } = ask(both)
     reader.end = () => stream.reset(CANCEL)
@@ -153,7 +153,7 @@ suite('a response over HTTP/2', () => {
     assert.equal(both.wire.frames.filter(({ type }) => type === FRAME.reset).length, 0)
   })
 
-  test('gets credit only for what is read', async () => {
+  test('gets WINDOW_UPDATE only for what is read', async () => {
     await using both = await pair()
     const { stream, reader } = ask(both, { reads: false })
     const piece = 'x'.repeat(16_384)
@@ -277,7 +277,7 @@ suite('a connection to an HTTP/2 server', () => {
     assert.deepEqual(both.events, ['settings 17'])
   })
 
-  test('gives back what the server had not seen when it went away, and finishes the rest', async () => {
+  test('fails requests above the last stream id of GOAWAY as retryable, and finishes the rest', async () => {
     await using both = await pair()
     const [first, second] = [ask(both), ask(both)]
     both.wire.send(goaway(1))
@@ -355,7 +355,7 @@ suite('a connection to an HTTP/2 server', () => {
       await both.wire.gone
     })
 
-  test('lets a thousand calls be stopped early by the service', async () => {
+  test('tolerates a thousand requests that the server stops early', async () => {
     await using both = await pair()
     for (let id = 1; id < 2000; id += 2) {
       const { reader } = ask(both, { ends: false })

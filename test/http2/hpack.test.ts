@@ -64,14 +64,14 @@ suite('HPACK', () => {
       assert.throws(() => decoded(hex(bytes)), ConnectionFault)
     })
 
-  test('counts a list that is too large, keeps none of it, and goes on', () => {
+  test('drops a list that is too large, and keeps its own state', () => {
     const decoder = new HpackDecoder({ listBytes: 200, fields: 3 })
     const entry = hex('40 01 61 01 62')
     assert.equal(decoder.decode(Buffer.concat([entry, Buffer.alloc(20, 0xbe)]), 0, 25), undefined)
     assert.deepEqual(decoded(hex('be'), decoder), ['a: b'])
   })
 
-  test('codes every byte so that it is decoded again', () => {
+  test('encodes and decodes every byte', () => {
     const all = String.fromCharCode(...Array.from({ length: 256 }, (_, code) => code))
     for (const text of [all, ...all.split('')]) {
       const bytes = Buffer.alloc(2048)
@@ -81,7 +81,7 @@ suite('HPACK', () => {
     }
   })
 
-  test('encodes what its own decoder reads, whatever the size of the table', () => {
+  test('encodes for its own decoder, whatever the table size', () => {
     const random = randomFrom(7)
     const encoder = new HpackEncoder()
     const decoder = new HpackDecoder(LIMITS)

@@ -33,9 +33,9 @@ function recorder(): Recorder {
 }
 
 async function check(set: Rig, [name, bytes, status]: Verdict): Promise<void> {
-  const client = await set.visitor()
+  const client = await set.connect()
   client.send(bytes)
-  // An accepted request leaves the connection open, unless the visitor ends its side.
+  // An accepted request leaves the connection open, unless the client ends its side.
   if (status === 200) client.socket.end()
   const text = await client.whole()
   client.close()
@@ -49,7 +49,7 @@ function checkSeen({ whole, all }: Recorder, table: readonly Verdict[]): void {
   for (const request of all) assert.ok(whole.includes(request) || request.startsWith('POST '), request)
 }
 
-suite('a request that could be read in two ways is refused, and its connection closed', () => {
+suite('an ambiguous request is rejected, and its connection closed', () => {
   for (const [title, table] of Object.entries({ 'H1-01': measured, 'H1-02, 03, 04': further })) {
     test(title, async () => {
       const service = recorder()
@@ -59,7 +59,7 @@ suite('a request that could be read in two ways is refused, and its connection c
     })
   }
 
-  test('DOS-03: floods of header bytes are refused at once', async () => {
+  test('DOS-03: floods of header bytes are rejected at once', async () => {
     const service = recorder()
     await using set = await rig(service)
     for (const verdict of floods) {
@@ -70,7 +70,7 @@ suite('a request that could be read in two ways is refused, and its connection c
     }
   })
 
-  test('a request that follows a refused one on the connection is never seen', async () => {
+  test('a request that follows a rejected one on the connection is never processed', async () => {
     const service = recorder()
     await using set = await rig(service)
     for (const [name, bytes, status] of measured) {
@@ -81,14 +81,14 @@ suite('a request that could be read in two ways is refused, and its connection c
     assert.deepEqual(service.all, [])
   })
 
-  test('however the bytes are split, the verdict is the same', async () => {
+  test('the result is the same however the bytes are split', async () => {
     await using set = await rig(recorder())
     const usable = [...measured, ...further].filter(([, bytes]) => bytes.length < 2000)
     const cases = fc.tuple(fc.constantFrom(...usable), fc.array(fc.nat(400), { maxLength: 6 }))
     await fc.assert(
       fc.asyncProperty(cases, async ([[name, bytes, status], cuts]) => {
         const places = [...new Set(cuts)].filter(cut => cut < bytes.length).toSorted((a, b) => a - b)
-        const client = await set.visitor()
+        const client = await set.connect()
         let from = 0
         for (const place of [...places, bytes.length]) {
           client.send(bytes.slice(from, place))

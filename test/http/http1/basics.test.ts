@@ -42,9 +42,9 @@ interface Echoed {
 const read = (body: string): Echoed => JSON.parse(body) as Echoed
 
 suite('requests through a tunnel', () => {
-  test('pass with their answer, and the connection serves the next one', async () => {
+  test('get their response, and the connection serves the next one', async () => {
     await using set = await rig({ upstream: echo() })
-    const client = await set.visitor()
+    const client = await set.connect()
     for (let count = 0; count < 3; count++) {
       client.send(`GET /a?b=${count} HTTP/1.1\r\nHost: app.test\r\nX-Own: 1\r\n\r\n`)
       const { status, body, head } = await client.answer()
@@ -58,9 +58,9 @@ suite('requests through a tunnel', () => {
     assert.equal(set.dialled.length, 1)
   })
 
-  test('that are sent at once are answered in order, one at a time', async () => {
+  test('that are pipelined are served in order, one at a time', async () => {
     await using set = await rig({ upstream: echo() })
-    const client = await set.visitor()
+    const client = await set.connect()
     const requests = Array.from(
       { length: 50 },
       (_, index) => `POST /${index} HTTP/1.1\r\nHost: app.test\r\nContent-Length: 3\r\n\r\nabc`,
@@ -73,7 +73,7 @@ suite('requests through a tunnel', () => {
     assert.equal(set.dialled.length, 1)
   })
 
-  test('that wait behind a running one are not read without bound', async () => {
+  test('that are pipelined are buffered within a bound', async () => {
     const first = Promise.withResolvers<ServerResponse>()
     let requests = 0
     const upstream = createHttp((_, response) => {
@@ -81,12 +81,12 @@ suite('requests through a tunnel', () => {
       else response.end('later')
     })
     await using set = await rig({ upstream, limits: { maxRequests: 1_000_000 } })
-    const client = await set.visitor()
+    const client = await set.connect()
     const flood = GET.repeat(200_000)
     client.send(flood)
     const running = await first.promise
     await steady(() => client.socket.writableLength)
-    // What the kernel's buffers do not hold must still be with the visitor.
+    // What the kernel's buffers do not hold must still be buffered by the client.
     assert.ok(client.socket.writableLength > 0)
     running.end('first')
     await client.until(text => text.split('later').length > 500)
@@ -104,7 +104,7 @@ suite('requests through a tunnel', () => {
       })
     })
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(
       'POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\nTrailer: x-sum\r\n\r\n' +
         '5;a=b\r\nhello\r\n6\r\n world\r\n0\r\nX-Sum: 42\r\n\r\n',
@@ -114,14 +114,14 @@ suite('requests through a tunnel', () => {
     assert.match(body, /^b\r\nhello world\r\n0\r\nx-sum: 42\r\n\r\n$/)
   })
 
-  test('of HEAD, and answers 204 and 304, have no content and keep the connection', async () => {
+  test('with HEAD, and responses 204 and 304, have no content and keep the connection open', async () => {
     const upstream = createHttp((request, response) => {
       response.statusCode = Number(request.url?.slice(1))
       if (request.method === 'HEAD') response.setHeader('content-length', '5')
       response.end()
     })
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send('HEAD /200 HTTP/1.1\r\nHost: app.test\r\n\r\n')
     assert.match(await client.saw('\r\n\r\n'), /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*Content-Length: 5\r\n\r\n$/)
     client.text = ''
@@ -134,9 +134,9 @@ suite('requests through a tunnel', () => {
     assert.equal(set.dialled.length, 1)
   })
 
-  test('tell the service who asked, whatever the visitor claims', async () => {
+  test('have forwarding headers of the gateway, whatever the client sends', async () => {
     await using set = await rig({ upstream: echo() })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(
       'GET / HTTP/1.1\r\nHost: App.test:8080\r\nX-FORWARDED-FOR: 1.2.3.4\r\nx-forwarded-proto: https\r\n' +
         'X-Forwarded-Host: evil\r\nForwarded: for=1.2.3.4\r\nX-Real-IP: 1.2.3.4\r\nX-Forwarded-Port: 1\r\n' +
@@ -152,9 +152,9 @@ suite('requests through a tunnel', () => {
     for (const name of ['forwarded', 'x-real-ip', 'x-forwarded-port']) assert.equal(headers[name], undefined)
   })
 
-  test('lose the fields of their connection, and no others', async () => {
+  test('lose their hop-by-hop fields, and no others', async () => {
     await using set = await rig({ upstream: echo() })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(
       'GET / HTTP/1.1\r\nX-Hop: 1\r\nHost: app.test\r\nConnection: keep-alive, x-hop\r\n' +
         'Keep-Alive: timeout=5\r\nProxy-Connection: keep-alive\r\nTE: trailers\r\nAuthorization: Basic eA==\r\n\r\n',
@@ -165,7 +165,7 @@ suite('requests through a tunnel', () => {
     assert.equal(headers['te'], 'trailers')
   })
 
-  test('of HTTP/1.0 get an answer they understand', async () => {
+  test('of HTTP/1.0 get a response without chunks', async () => {
     const upstream = createHttp((_, response) => {
       response.write('part')
       setImmediate(() => response.end('end'))
@@ -176,9 +176,9 @@ suite('requests through a tunnel', () => {
     assert.doesNotMatch(text, /transfer-encoding/i)
   })
 
-  test('of HTTP/1.0 keep the connection when they ask for it', async () => {
+  test('of HTTP/1.0 keep the connection open with keep-alive', async () => {
     await using set = await rig({ upstream: echo() })
-    const client = await set.visitor()
+    const client = await set.connect()
     for (let count = 0; count < 2; count++) {
       client.send('POST / HTTP/1.0\r\nHost: app.test\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na')
       assert.match((await client.answer()).head, /\r\nConnection: keep-alive\r\n/)
@@ -187,24 +187,24 @@ suite('requests through a tunnel', () => {
     assert.match(await client.whole(), /\r\nConnection: close\r\n/)
   })
 
-  test('are counted: the last that a connection may carry closes it', async () => {
+  test('are limited in number for each connection, and the last closes it', async () => {
     await using set = await rig({ upstream: echo(), limits: { maxRequests: 3 } })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET.repeat(5))
     const text = await client.whole()
     assert.equal(text.match(/HTTP\/1\.1 200/g)?.length, 3)
     assert.equal(text.match(/Connection: close/g)?.length, 1)
   })
 
-  test('behind others are refused like the first', async () => {
+  test('that are pipelined are rejected like the first', async () => {
     await using set = await rig({ upstream: echo() })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(`${GET}get / HTTP/1.1\r\nHost: app.test\r\n\r\n${GET}`)
     assert.equal((await client.answer()).status, 200)
     assert.equal(statusOf(await client.whole()), 400)
   })
 
-  test('by TLS pass as well, small and large', async () => {
+  test('over TLS are served too, small and large', async () => {
     const { certificatePem, privateKeyPem } = await selfSignedCertificate({
       commonName: 'app.test',
       organization: 'test',
@@ -212,7 +212,7 @@ suite('requests through a tunnel', () => {
     })
     const upstream = createHttp((request, response) => void request.pipe(response))
     await using set = await rig({ upstream, tls: { key: privateKeyPem.reveal(), cert: certificatePem } })
-    const client = await set.visitor()
+    const client = await set.connect()
     for (const size of [1, 100, 5_000_000]) {
       const sent = 'x'.repeat(size)
       client.send(`POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${size}\r\n\r\n${sent}`)
@@ -224,7 +224,7 @@ suite('requests through a tunnel', () => {
     assert.equal(statusOf(await client.whole()), 400)
   })
 
-  test('whose answer has no length end with the connection', async () => {
+  test('whose response has no length end with the connection', async () => {
     const upstream = createServer(socket => {
       socket.once('data', () => socket.end('HTTP/1.0 200 Fine by me\r\nX-A: 1\r\n\r\nall of it'))
     })
@@ -237,8 +237,8 @@ suite('requests through a tunnel', () => {
   })
 })
 
-suite('what a tunnel asks for', () => {
-  test('a rewritten Host', async () => {
+suite('a tunnel', () => {
+  test('rewrites Host if configured', async () => {
     for (const [forwardsTo, host] of [
       ['http://localhost:8080', 'localhost:8080'],
       ['https://app.internal/base', 'app.internal'],
@@ -246,7 +246,7 @@ suite('what a tunnel asks for', () => {
     ] as const) {
       const tunnel = tunnelRecord({ forwardsTo }, { HostHeaderRewrite: true })
       await using set = await rig({ upstream: echo(), tunnel })
-      const client = await set.visitor()
+      const client = await set.connect()
       client.send(GET)
       const { headers } = read((await client.answer()).body)
       assert.deepEqual([headers['host'], headers['x-forwarded-host']], [host, 'app.test'])
@@ -254,7 +254,7 @@ suite('what a tunnel asks for', () => {
   })
 
   for (const version of [1, 2] as const) {
-    test(`the PROXY protocol ${version}, on a connection for each request`, async () => {
+    test(`sends a PROXY header of ${version}, on a connection for each request`, async () => {
       const seen: Buffer[] = []
       const upstream = createServer(socket => {
         socket.once('data', (bytes: Buffer) => {
@@ -263,7 +263,7 @@ suite('what a tunnel asks for', () => {
         })
       })
       await using set = await rig({ upstream, tunnel: tunnelRecord({}, { ProxyProto: version }) })
-      const client = await set.visitor()
+      const client = await set.connect()
       const from = client.socket.localPort ?? 0
       const expected =
         version === 1
@@ -284,9 +284,9 @@ suite('what a tunnel asks for', () => {
     })
   }
 
-  test('what its agent is told of a connection', async () => {
+  test('sends its agent a header with the client address and the protocol', async () => {
     await using set = await rig({ upstream: echo() })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     await client.answer()
     assert.deepEqual(set.dialled, [
@@ -300,9 +300,9 @@ suite('what a tunnel asks for', () => {
     ])
   })
 
-  test('of a labelled one that it is of an edge', async () => {
+  test('with labels sends its agent the edge type', async () => {
     await using set = await rig({ upstream: echo(), tunnel: tunnelRecord({ address: undefined }) })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     await client.answer()
     assert.deepEqual([set.dialled[0]?.Proto, set.dialled[0]?.EdgeType], ['', '3'])

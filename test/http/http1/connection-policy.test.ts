@@ -78,7 +78,7 @@ suite('another request on the connection', () => {
     test(`is ${expected ? '' : 'not '}allowed: keep-alive ${keepAlive}, draining ${isDraining}, request ${requests}`, () =>
       assert.equal(keepsAlive({ keepAlive }, at('serving', { isDraining, requests }), limits), expected))
 
-  test('cannot be told from a body while the client waits for 100 (Continue)', () => {
+  test('cannot be distinguished from a body while the client waits for 100 (Continue)', () => {
     assert.equal(isBodyUnsure({ expectsContinue: true }, false, true), true)
     assert.equal(isBodyUnsure({ expectsContinue: true }, true, true), false)
     assert.equal(isBodyUnsure({ expectsContinue: true }, false, false), false)

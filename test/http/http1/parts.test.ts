@@ -10,7 +10,7 @@ import { encodeProxyProtocol } from '#gateway/backends/proxy-protocol.ts'
 suite('fields', () => {
   const fields = new Fields('Accept: a\r\nX-A:1\r\naccept:\tb \r\nX-AB: \xa02\r\n')
 
-  test('are found by name, whatever their case, and trimmed of blanks alone', () => {
+  test('are found by name in any case, and trimmed of optional whitespace only', () => {
     assert.equal(fields.get('accept'), 'a')
     assert.equal(fields.get('x-a'), '1')
     assert.equal(fields.get('x-ab'), '\xa02')
@@ -41,7 +41,7 @@ suite('the PROXY header', () => {
     )
   })
 
-  test('of IPv4 that a socket tells as IPv6', () => {
+  test('of an IPv4-mapped address', () => {
     const from = { ip: '::ffff:1.2.3.4', port: 1 }
     assert.equal(
       encodeProxyProtocol(1, from, { ip: '5.6.7.8', port: 2 }).toString(),
@@ -49,7 +49,7 @@ suite('the PROXY header', () => {
     )
   })
 
-  test('of two families is of the wider one', () => {
+  test('of mixed address families is IPv6', () => {
     const bytes = encodeProxyProtocol(2, { ip: '1.2.3.4', port: 1 }, { ip: '::1', port: 2 })
     assert.equal(bytes.toString('hex', 16, 32), '00000000000000000000ffff01020304')
   })
@@ -58,14 +58,14 @@ suite('the PROXY header', () => {
 const parsed = (text: string) => parseRequestHead(Buffer.from(text, 'latin1'), text)
 
 suite('a head', () => {
-  test('tells the name without case, port and root dot, and keeps what was written', () => {
+  test('has the host in lower case without port and trailing dot, and keeps the original', () => {
     const head = parsed('GET http://App.Test.:80?a HTTP/1.1\r\nHost: App.Test.:80\r\n')
     assert.ok(!(head instanceof HttpError))
     const { host, authority, target, path } = head
     assert.deepEqual([host, authority, target, path], ['app.test', 'App.Test.:80', '/?a', '/'])
   })
 
-  test('of any bytes is parsed or refused, and what is parsed can be passed on', () => {
+  test('of any bytes is parsed or rejected, and what is parsed can be forwarded', () => {
     const piece = fc.constantFrom(
       ...'GET / HTTP/1.1|\r\n|Host: a|:|\0|X-A: b| |\t|%|..|é|Connection: x-a'.split('|'),
     )

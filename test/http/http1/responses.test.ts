@@ -17,7 +17,7 @@ const saying = (text: string, then: (socket: Socket) => void = () => undefined) 
 
 async function answerOf(text: string, request = GET, options: RigOptions = {}): Promise<string> {
   await using set = await rig({ upstream: saying(text, socket => socket.end()), ...options })
-  const client = await set.visitor()
+  const client = await set.connect()
   client.send(request)
   client.socket.end()
   const whole = await client.whole()
@@ -25,7 +25,7 @@ async function answerOf(text: string, request = GET, options: RigOptions = {}): 
   return whole
 }
 
-suite('H1-08: an answer that breaks the rules', () => {
+suite('H1-08: an invalid response', () => {
   const broken: Readonly<Record<string, string>> = {
     'length and coding': 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nok',
     'two lengths': 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok',
@@ -41,10 +41,10 @@ suite('H1-08: an answer that breaks the rules', () => {
     'a status of two digits': 'HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\nok',
     'eleven interim answers': `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(11)}HTTP/1.1 200 OK\r\n\r\n`,
     'a head of 70 KiB': `HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1000)}\r\n`.repeat(70)}\r\n`,
-    'a change of protocol nobody asked for': 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n',
+    'an unsolicited upgrade': 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n',
   }
   for (const [name, text] of Object.entries(broken)) {
-    test(`with ${name} becomes 502, and the next visitor is not affected`, async () => {
+    test(`with ${name} becomes 502, and the next client is unaffected`, async () => {
       let count = 0
       const upstream = createServer(socket => {
         socket.on('data', () => {
@@ -52,7 +52,7 @@ suite('H1-08: an answer that breaks the rules', () => {
         })
       })
       await using set = await rig({ upstream })
-      const client = await set.visitor()
+      const client = await set.connect()
       client.send(GET)
       const answer = await client.answer()
       assert.equal(answer.status, 502)
@@ -63,7 +63,7 @@ suite('H1-08: an answer that breaks the rules', () => {
     })
   }
 
-  test('with 100 MB of header is not collected', async () => {
+  test('with 100 MB of header is not buffered', async () => {
     const line = `X-A: ${'a'.repeat(8192)}\r\n`
     let sent = 0
     const upstream = createServer(socket => {
@@ -80,7 +80,7 @@ suite('H1-08: an answer that breaks the rules', () => {
       })
     })
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     assert.equal((await client.answer()).status, 502)
     assert.ok(sent < 20_000_000, `${sent} bytes were taken`)
@@ -94,7 +94,7 @@ suite('H1-08: an answer that breaks the rules', () => {
     test(`with content on ${name} loses the content and its connection`, async () => {
       const upstream = saying(`${head}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison`)
       await using set = await rig({ upstream })
-      const client = await set.visitor()
+      const client = await set.connect()
       for (let count = 1; count <= 3; count++) {
         client.send(request)
         await client.until(text => text.split('\r\n\r\n').length === count + 1)
@@ -109,7 +109,7 @@ suite('H1-08: an answer that breaks the rules', () => {
     chunks: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n',
     'a chunk that is malformed': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n',
   })) {
-    test(`that is cut short of ${name} never looks complete`, async () => {
+    test(`that is truncated, with ${name}, never looks complete`, async () => {
       await using set = await rig({ upstream: saying(text, socket => socket.end()) })
       const whole = await set.exchange(GET)
       await until(() => set.gateway?.streams === 0)
@@ -118,12 +118,12 @@ suite('H1-08: an answer that breaks the rules', () => {
     })
   }
 
-  test('that is cut short is a reset for a visitor that could not tell otherwise', async () => {
+  test('that is truncated resets a client that could not detect it otherwise', async () => {
     const upstream = saying('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n', socket =>
       setTimeout(() => socket.end(), 50),
     )
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     const failed = new Promise<NodeJS.ErrnoException>(resolve => client.socket.on('error', resolve))
     client.send('GET / HTTP/1.0\r\nHost: app.test\r\n\r\n')
     assert.equal((await failed).code, 'ECONNRESET')
@@ -131,7 +131,7 @@ suite('H1-08: an answer that breaks the rules', () => {
 })
 
 suite('UP-01', () => {
-  test('an answer that nobody asked for is never given to anybody', async () => {
+  test('an unsolicited response is never forwarded to a client', async () => {
     let count = 0
     const extra = 'HTTP/1.1 200 OK\r\nx-request-id: poison\r\nContent-Length: 6\r\n\r\npoison'
     const upstream = createServer({ noDelay: true }, socket => {
@@ -146,7 +146,7 @@ suite('UP-01', () => {
     await using set = await rig({ upstream })
     let mismatched = 0
     const visit = async (name: string): Promise<void> => {
-      const client = await set.visitor()
+      const client = await set.connect()
       for (let turn = 0; turn < 990; turn++) {
         const id = `${name}-${turn}`
         client.send(`GET / HTTP/1.1\r\nHost: app.test\r\nX-Request-Id: ${id}\r\n\r\n`)
@@ -164,7 +164,7 @@ suite('UP-01', () => {
 suite('retries', () => {
   const good = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood'
   const askTwice = async (set: Rig, request: string): Promise<number[]> => {
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     const first = await client.answer()
     client.send(request)
@@ -185,13 +185,13 @@ suite('retries', () => {
     })
   }
 
-  test('a GET is asked again when a used connection ended without a byte', async () => {
+  test('a GET is retried when a reused connection ends without a byte', async () => {
     await using set = await rig({ upstream: forgetful() })
     assert.deepEqual(await askTwice(set, GET), [200, 200])
     assert.equal(set.dialled.length, 2)
   })
 
-  test('a POST is not', async () => {
+  test('a POST is not retried', async () => {
     await using set = await rig({ upstream: forgetful() })
     const post = 'POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 0\r\n\r\n'
     assert.deepEqual(await askTwice(set, post), [200, 502])
@@ -199,7 +199,7 @@ suite('retries', () => {
 
   test('a POST does not use a connection that was idle for long', async () => {
     await using set = await rig({ upstream: saying(good) })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     await client.answer()
     await new Promise(done => setTimeout(done, 1100))
@@ -208,7 +208,7 @@ suite('retries', () => {
     assert.equal(set.dialled.length, 2)
   })
 
-  test('a new connection that ends without a byte is tried once more, whatever the method', async () => {
+  test('a new connection that ends without a byte is retried once, whatever the method', async () => {
     await using set = await rig({
       agent: (stream, _, count) => {
         if (count === 1) stream.end()
@@ -220,7 +220,7 @@ suite('retries', () => {
     assert.equal(set.dialled.length, 2)
   })
 
-  test('an upstream that cannot be reached is told as such', async () => {
+  test('an unreachable upstream causes 502 with its own code', async () => {
     await using set = await rig({ agent: stream => stream.end() })
     const text = await set.exchange('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n')
     assert.match(text, /^HTTP\/1\.1 502 .*\r\n(?:.*\r\n)*Adit-Error-Code: ERR_ADIT_8012/)
@@ -231,14 +231,14 @@ suite('retries', () => {
     'the agents of one family': 'HTTP/1.1 502 Bad Gateway\r\n\r\nfailed to dial backend: connection refused',
     'the agents of another': 'HTTP/0.0 502 Bad Gateway\r\n\r\n',
   })) {
-    test(`so is the failure that ${name} tell in words`, async () => {
+    test(`so does the error page of ${name}`, async () => {
       await using set = await rig({ agent: stream => stream.end(Buffer.from(said)) })
       const text = await set.exchange('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n')
       assert.match(text, /^HTTP\/1\.1 502 .*\r\n(?:.*\r\n)*Adit-Error-Code: ERR_ADIT_8012/)
     })
   }
 
-  test('but a 502 of the service itself passes', async () => {
+  test('but a 502 of the service itself is forwarded', async () => {
     const text = await answerOf('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\nfailed')
     assert.match(
       text,
@@ -246,20 +246,20 @@ suite('retries', () => {
     )
   })
 
-  test('an upstream that does not answer in time is told as such', async () => {
+  test('an upstream that does not respond in time has its own code', async () => {
     const upstream = createServer(socket => socket.resume())
     await using set = await rig({ upstream, backend: { answerTimeoutMs: 80 } })
     const text = await set.exchange('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n')
     assert.match(text, /^HTTP\/1\.1 504 /)
   })
 
-  test('time in which nothing was asked does not count', async () => {
+  test('idle time does not count towards the response timeout', async () => {
     const upstream = createServer(socket => {
       socket.on('data', () => socket.write(good))
     })
     // So long that an answer is not late because this process stood still.
     await using set = await rig({ upstream, backend: { answerTimeoutMs: 1000, idleMs: 20 } })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     assert.equal((await client.answer()).status, 200)
     await new Promise(done => setTimeout(done, 1200))
@@ -267,10 +267,10 @@ suite('retries', () => {
     assert.equal((await client.answer()).status, 200)
   })
 
-  test('an agent that is gone is told as such', async () => {
+  test('an agent that has disconnected has its own code', async () => {
     const upstream = createServer(socket => socket.resume())
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     await until(() => set.upstreamSockets.size > 0)
     set.gateway?.close()
@@ -279,9 +279,9 @@ suite('retries', () => {
     assert.match((await client.answer()).head, /ERR_ADIT_90040/)
   })
 
-  test('idle connections are ended after their time', async () => {
+  test('idle connections are closed after their timeout', async () => {
     await using set = await rig({ upstream: saying(good), backend: { idleMs: 60 } })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     await client.answer()
     assert.equal(set.dialled.length, 1)

@@ -30,11 +30,11 @@ export interface RigOptions {
   readonly tunnel?: TunnelRecord
   readonly limits?: Partial<Http1ClientLimits>
   readonly backend?: Partial<TunnelBackendOptions>
-  /** Visitors come by TLS, with this certificate. */
+  /** Clients connect over TLS; this is the certificate. */
   readonly tls?: { readonly key: string; readonly cert: string }
-  /** Answers in the place of the tunnel. */
+  /** Responds instead of the tunnel. */
   readonly answer?: Endpoint
-  /** What the agent does with a connection in the place of forwarding it. */
+  /** What the agent does with a connection instead of forwarding it. */
   readonly agent?: (stream: TunnelStream, header: ProxyHeader, count: number) => void
 }
 
@@ -56,8 +56,8 @@ export class Rig implements AsyncDisposable {
   constructor(options: RigOptions) {
     this.#options = options
     const settings = { allowHalfOpen: true, noDelay: true, ...options.tls }
-    const visit = (socket: Socket): void => this.#visit(socket)
-    this.#front = options.tls ? createTlsServer(settings, visit) : createServer(settings, visit)
+    const serve = (socket: Socket): void => this.#serve(socket)
+    this.#front = options.tls ? createTlsServer(settings, serve) : createServer(settings, serve)
     this.#link = createServer({ noDelay: true }, socket => this.#agent(socket))
   }
 
@@ -82,8 +82,8 @@ export class Rig implements AsyncDisposable {
     return this
   }
 
-  /** A visitor that sends bytes as they are. */
-  async visitor(): Promise<Client> {
+  /** A client that sends raw bytes. */
+  async connect(): Promise<Client> {
     const place = { port: this.port, host: '127.0.0.1', allowHalfOpen: true }
     const socket = this.#options.tls ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place)
     this.#sockets.add(socket)
@@ -91,9 +91,9 @@ export class Rig implements AsyncDisposable {
     return new Client(socket)
   }
 
-  /** What a visitor gets that sends this and then waits for the end of the connection. */
+  /** What a client receives that sends this and then waits for the end of the connection. */
   async exchange(...parts: readonly string[]): Promise<string> {
-    const client = await this.visitor()
+    const client = await this.connect()
     for (const part of parts) client.send(part)
     return client.whole()
   }
@@ -119,7 +119,7 @@ export class Rig implements AsyncDisposable {
     }
   }
 
-  #visit(socket: Socket): void {
+  #serve(socket: Socket): void {
     this.#sockets.add(socket)
     const answer = this.#options.answer ?? this.#backend
     if (answer === undefined) throw new Error('The rig was not started.')
@@ -170,7 +170,7 @@ export function forward(stream: TunnelStream, port: number): void {
 
 export const rig = async (options: RigOptions): Promise<Rig> => new Rig(options).start()
 
-/** A visitor that speaks in bytes. */
+/** A client that sends and reads raw bytes. */
 export class Client {
   readonly socket: Socket
   text = ''

@@ -14,10 +14,10 @@ const UPGRADE = 'GET /socket HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r
 const pause = (milliseconds: number): Promise<void> => new Promise(done => setTimeout(done, milliseconds))
 
 suite('100-continue', () => {
-  test('comes from the service, and then the content goes there', async () => {
+  test('is sent by the service, and then the content is forwarded', async () => {
     const upstream = createHttp((request, response) => void request.pipe(response))
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send('POST / HTTP/1.1\r\nHost: app.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n')
     assert.equal(await client.saw('\r\n\r\n'), 'HTTP/1.1 100 Continue\r\n\r\n')
     client.send('hello')
@@ -28,7 +28,7 @@ suite('100-continue', () => {
     assert.equal((await client.answer()).status, 200)
   })
 
-  test('that is not granted ends the connection after the answer', async () => {
+  test('that is not sent closes the connection after the response', async () => {
     const upstream = createHttp()
     upstream.on('checkContinue', (_, response) => {
       response.statusCode = 413
@@ -43,7 +43,7 @@ suite('100-continue', () => {
   })
 })
 
-suite('H1-07: an answer before the end of the content', () => {
+suite('H1-07: a response before the end of the content', () => {
   const refusal = bodyOf(Buffer.from('no'))
   const answer = () =>
     Promise.resolve({
@@ -53,9 +53,9 @@ suite('H1-07: an answer before the end of the content', () => {
   const post = (length: number): string =>
     `POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${length}\r\n\r\n`
 
-  test('leaves the connection usable when the rest is small, and never takes the rest for a request', async () => {
+  test('leaves the connection usable when the rest is small, and never parses the rest as a request', async () => {
     await using set = await rig({ answer })
-    const client = await set.visitor()
+    const client = await set.connect()
     const hidden = 'GET /hidden HTTP/1.1\r\nHost: app.test\r\n\r\n'
     client.send(post(hidden.length))
     assert.equal((await client.answer()).status, 401)
@@ -66,29 +66,29 @@ suite('H1-07: an answer before the end of the content', () => {
 
   test('closes the connection when the rest is large', async () => {
     await using set = await rig({ answer })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(post(1_000_000))
     assert.equal(statusOf(await client.whole()), 401)
   })
 
   test('closes the connection when the rest is chunked and does not end', async () => {
     await using set = await rig({ answer })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send('POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\n\r\n')
     assert.equal((await client.answer()).status, 401)
     client.send(`ffffff\r\n${GET.repeat(3000)}`)
     assert.equal(await client.whole(), '')
   })
 
-  test('closes the connection when the rest does not come', async () => {
+  test('closes the connection when the rest does not arrive', async () => {
     await using set = await rig({ answer, limits: { lingerMs: 60 } })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(post(10))
     assert.equal((await client.answer()).status, 401)
     assert.equal(await client.whole(), '')
   })
 
-  test('passes at once from the service, while the content still flows there', async () => {
+  test('is forwarded at once, while the content is still being sent to the service', async () => {
     const received = Promise.withResolvers<string>()
     const upstream = createHttp((request, response) => {
       let body = ''
@@ -101,7 +101,7 @@ suite('H1-07: an answer before the end of the content', () => {
       })
     })
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(post(6))
     await client.saw('early')
     client.send('abc')
@@ -111,8 +111,8 @@ suite('H1-07: an answer before the end of the content', () => {
   })
 })
 
-suite('H1-06: a change of protocol', () => {
-  test('passes bytes both ways after 101, and none before', async () => {
+suite('H1-06: an upgrade', () => {
+  test('forwards bytes both ways after 101, and none before', async () => {
     const seen: string[] = []
     const upstream = createServer(socket => {
       socket.once('data', head => {
@@ -128,7 +128,7 @@ suite('H1-06: a change of protocol', () => {
       })
     })
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(`${UPGRADE}GET /smuggled HTTP/1.1\r\n\r\n`)
     await client.saw('echo')
     assert.match(
@@ -140,7 +140,7 @@ suite('H1-06: a change of protocol', () => {
     assert.deepEqual(seen.slice(1), ['101', 'GET /smuggled HTTP/1.1\r\n\r\n'])
   })
 
-  test('that is answered otherwise leaves ordinary HTTP, and its upstream connection is not used again', async () => {
+  test('that is refused leaves ordinary HTTP, and its upstream connection is not reused', async () => {
     const seen: string[] = []
     const upstream = createServer(socket => {
       socket.on('data', bytes => {
@@ -149,7 +149,7 @@ suite('H1-06: a change of protocol', () => {
       })
     })
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(UPGRADE + GET)
     assert.equal((await client.answer()).body, 'ok')
     assert.equal((await client.answer()).body, 'ok')
@@ -157,19 +157,19 @@ suite('H1-06: a change of protocol', () => {
     assert.ok(seen.every(text => text.match(/HTTP\/1\.1/g)?.length === 1))
   })
 
-  test('that is never answered sends nothing of what follows', async () => {
+  test('that gets no response forwards nothing of what follows', async () => {
     let received = ''
     const upstream = createServer(socket =>
       socket.on('data', bytes => (received += bytes.toString('latin1'))),
     )
     await using set = await rig({ upstream, backend: { answerTimeoutMs: 100 } })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(`${UPGRADE}${'x'.repeat(1000)}`)
     assert.equal((await client.answer()).status, 504)
     assert.ok(received.endsWith('\r\n\r\n'))
   })
 
-  test('to HTTP/2 is not offered to the service', async () => {
+  test('to HTTP/2 is not forwarded to the service', async () => {
     let received = ''
     const upstream = createServer(socket =>
       socket.on('data', bytes => {
@@ -178,7 +178,7 @@ suite('H1-06: a change of protocol', () => {
       }),
     )
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(
       'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n\r\n',
     )
@@ -216,8 +216,8 @@ function silentService() {
   return { upstream, left: left.promise }
 }
 
-suite('time', () => {
-  test('an event reaches the visitor when it happens', async () => {
+suite('timeouts and draining', () => {
+  test('a server-sent event reaches the client at once', async () => {
     let emit: ((text: string) => void) | undefined
     const upstream = createHttp((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -225,7 +225,7 @@ suite('time', () => {
       emit = text => void response.write(text)
     })
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     await client.saw('text/event-stream')
     emit?.('data: 1\n\n')
@@ -234,38 +234,38 @@ suite('time', () => {
     await client.saw('data: 2')
   })
 
-  test('a visitor that leaves takes its request with it', async () => {
+  test('a client that disconnects aborts its request', async () => {
     const { upstream, left } = silentService()
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     await until(() => set.upstreamSockets.size > 0)
     client.socket.resetAndDestroy()
     assert.equal(await left, 'left')
   })
 
-  test('a visitor that has only ended its side still gets its answer', async () => {
+  test('a client that half-closes still gets its response', async () => {
     const upstream = createHttp((_, response) => setTimeout(() => response.end('late'), 50))
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     client.socket.end()
     assert.match(await client.whole(), /late/)
   })
 
-  test('but not for ever', async () => {
+  test('but not without a timeout', async () => {
     const upstream = createServer(socket => socket.resume())
     await using set = await rig({ upstream, limits: { halfClosedMs: 60 } })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     client.socket.end()
     assert.equal(await client.whole(), '')
   })
 
-  test('a visitor that ends in the middle of its content is no request', async () => {
+  test('a request that ends in the middle of its content is not forwarded as complete', async () => {
     const { upstream, left } = silentService()
     await using set = await rig({ upstream })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send('POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 10\r\n\r\nabc')
     await until(() => set.upstreamSockets.size > 0)
     client.socket.end()
@@ -281,15 +281,15 @@ suite('time', () => {
     assert.equal(await set.exchange(''), '')
   })
 
-  test('a head that does not end is refused', async () => {
+  test('an incomplete head is rejected', async () => {
     await using set = await rig({ upstream: ok(), limits })
     assert.equal(statusOf(await set.exchange('GET / HTTP/1.1\r\nHost: a\r\n')), 408)
     assert.equal(statusOf(await set.exchange('GET /')), 408)
   })
 
-  test('a head that comes byte by byte is refused in time too', async () => {
+  test('a head that arrives byte by byte is rejected in time too', async () => {
     await using set = await rig({ upstream: ok(), limits })
-    const client = await set.visitor()
+    const client = await set.connect()
     for (const character of GET.slice(0, 30)) {
       client.send(character)
       await pause(5)
@@ -297,15 +297,15 @@ suite('time', () => {
     assert.equal(statusOf(await client.whole()), 408)
   })
 
-  test('content that stops coming is refused', async () => {
+  test('content that stops arriving is rejected', async () => {
     await using set = await rig({ upstream: ok(), limits })
     const text = await set.exchange('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc')
     assert.equal(statusOf(text), 408)
   })
 
-  test('an idle connection is closed after its time', async () => {
+  test('an idle connection is closed after its timeout', async () => {
     await using set = await rig({ upstream: ok(), limits })
-    const client = await set.visitor()
+    const client = await set.connect()
     // The connection is idle from its response on, which this process may read late.
     const begun = performance.now()
     client.send(GET)
@@ -315,9 +315,9 @@ suite('time', () => {
     assert.ok(performance.now() - begun > limits.keepAliveMs - 10)
   })
 
-  test('a request that came while the process stood still is served', async () => {
+  test('a request that arrived while the process was suspended is served', async () => {
     await using set = await rig({ upstream: ok(), limits })
-    const client = await set.visitor()
+    const client = await set.connect()
     client.send(GET)
     assert.equal((await client.answer()).status, 200)
     client.send(GET)
@@ -325,12 +325,12 @@ suite('time', () => {
     assert.equal((await client.answer()).status, 200)
   })
 
-  test('draining closes idle connections after a moment, and others after their answer', async () => {
+  test('draining closes idle connections after a moment, and others after their response', async () => {
     const running = Promise.withResolvers<ServerResponse>()
     const upstream = createHttp((_, response) => running.resolve(response))
     await using set = await rig({ upstream, limits: { ...limits, drainNewMs: 50 } })
-    const idle = await set.visitor()
-    const busy = await set.visitor()
+    const idle = await set.connect()
+    const busy = await set.connect()
     busy.send(GET)
     const response = await running.promise
     await until(() => set.served.length === 2)
@@ -346,7 +346,7 @@ suite('time', () => {
 
   test('draining waits longer for the first request of a new connection', async () => {
     await using set = await rig({ upstream: ok(), limits: { drainMs: 50 } })
-    const [used, fresh] = [await set.visitor(), await set.visitor()]
+    const [used, fresh] = [await set.connect(), await set.connect()]
     used.send(GET)
     assert.equal((await used.answer()).status, 200)
     await until(() => set.served.length === 2)
@@ -359,14 +359,14 @@ suite('time', () => {
     fresh.close()
   })
 
-  test('draining answers the request that is on its way to an idle connection', async () => {
+  test('draining serves the request that is in flight on an idle connection', async () => {
     await using set = await rig({ upstream: ok() })
-    const visitor = await set.visitor()
+    const client = await set.connect()
     await until(() => set.served.length > 0)
     set.served[0]?.drain()
-    visitor.send(GET)
-    assert.match(await visitor.whole(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
-    visitor.close()
+    client.send(GET)
+    assert.match(await client.whole(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
+    client.close()
   })
 })
 
@@ -396,13 +396,13 @@ suite('bulk', () => {
       if (!socket.write(block.subarray(0, Math.min(left, block.length)))) await once(socket, 'drain')
   }
 
-  test(`${BULK / MIB} MiB go down with flat memory`, async () => {
+  test(`${BULK / MIB} MiB are downloaded in constant memory`, async () => {
     const upstream = createHttp((_, response) => {
       response.setHeader('content-length', BULK)
       void pour(response, BULK).then(() => response.end())
     })
     await using set = await rig({ upstream })
-    const socket = (await set.visitor()).socket
+    const socket = (await set.connect()).socket
     socket.removeAllListeners('data')
     let received = 0
     const done = Promise.withResolvers<void>()
@@ -418,14 +418,14 @@ suite('bulk', () => {
   })
 
   for (const framing of ['length', 'chunks']) {
-    test(`${BULK / MIB} MiB go up by ${framing} with flat memory`, async () => {
+    test(`${BULK / MIB} MiB are uploaded by ${framing} in constant memory`, async () => {
       const upstream = createHttp((request, response) => {
         let received = 0
         request.on('data', (piece: Buffer) => (received += piece.length))
         request.on('end', () => response.end(String(received)))
       })
       await using set = await rig({ upstream })
-      const client = await set.visitor()
+      const client = await set.connect()
       const grown = await growth(async () => {
         if (framing === 'length') {
           client.send(`POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${BULK}\r\n\r\n`)
@@ -446,7 +446,7 @@ suite('bulk', () => {
     })
   }
 
-  test('a visitor that does not read stalls only itself, and is cut off in time', async () => {
+  test('a client that does not read stalls only itself, and is disconnected in time', async () => {
     let taken = 0
     const upstream = createHttp((request, response) => {
       if (request.url === '/small') {
@@ -462,11 +462,11 @@ suite('bulk', () => {
       pump()
     })
     await using set = await rig({ upstream, limits: { writeStallMs: 500 } })
-    const stalled = (await set.visitor()).socket
+    const stalled = (await set.connect()).socket
     stalled.pause()
     stalled.write(GET)
     await steady(() => taken)
-    const other = await set.visitor()
+    const other = await set.connect()
     for (let count = 0; count < 20; count++) {
       other.send('GET /small HTTP/1.1\r\nHost: app.test\r\n\r\n')
       assert.equal((await other.answer()).body, 'small')

@@ -1,4 +1,4 @@
-/** A request as bytes, and what a visitor that sends it is told; 200 means that it reached the service behind. */
+/** A request as bytes, and the status of its response; 200 means that it reached the service. */
 export type Verdict = readonly [name: string, bytes: string, status: number]
 
 const get = (lines: string, line = 'GET / HTTP/1.1'): string => `${line}\r\n${lines}\r\n`
@@ -71,7 +71,7 @@ export const further: readonly Verdict[] = [
   ['a method with a separator', get('Host: a\r\n', 'GE(T / HTTP/1.1'), 400],
   ['CONNECT', get('Host: a\r\n', 'CONNECT a:443 HTTP/1.1'), 400],
   ['TRACE', get('Host: a\r\n', 'TRACE / HTTP/1.1'), 400],
-  ['a method nobody knows', get('Host: a\r\n', 'BREW / HTTP/1.1'), 200],
+  ['an unknown method', get('Host: a\r\n', 'BREW / HTTP/1.1'), 200],
   ['OPTIONS *', get('Host: a\r\n', 'OPTIONS * HTTP/1.1'), 200],
   ['GET *', get('Host: a\r\n', 'GET * HTTP/1.1'), 400],
   ['a target without a slash', target('a'), 400],

@@ -81,7 +81,7 @@ const refused: Record<string, [string, string][]> = {
   'an empty name': [...usual, ['', 'b']],
 }
 
-suite('a head that is not let in', () => {
+suite('a request head that is rejected', () => {
   for (const [name, pairs] of Object.entries(refused))
     test(name, async () => {
       await using host = await gateway(async () => reply(200, 'let in'))
@@ -110,7 +110,7 @@ suite('a head that is not let in', () => {
       assert.equal(after.text, 'let in', 'the connection serves on')
     })
 
-  test('far too many fields are refused without an answer', async () => {
+  test('far too many fields are refused without a response', async () => {
     await using host = await gateway(async () => reply(200, 'let in'))
     const client = await host.client()
     await ask(client, Object.fromEntries([...usual, ...many(300)]))
@@ -118,7 +118,7 @@ suite('a head that is not let in', () => {
     assert.equal((await ask(client, { ':path': '/' })).text, 'let in')
   })
 
-  test('content that is longer or shorter than Content-Length never ends well', async () => {
+  test('content that is longer or shorter than Content-Length is never complete', async () => {
     const ended: string[] = []
     await using host = await gateway(
       ({ body }) =>
@@ -142,14 +142,14 @@ suite('a head that is not let in', () => {
     assert.equal(client.closed, false, 'only the streams are over')
   })
 
-  test('an acknowledgement that no PING asked for is ignored', async () => {
+  test('an unsolicited PING acknowledgement is ignored', async () => {
     await using host = await gateway(async () => reply(200, 'let in'))
     const wire = await Wire.open(host)
     wire.send(frame(FRAME.ping, ACK, 0, Buffer.alloc(8)), headers(1, usual, { endStream: true }))
     assert.equal(await wire.outcome(1), 200)
   })
 
-  test('what is wrong with the connection as a whole still ends it', async () => {
+  test('a connection error still closes the connection', async () => {
     await using host = await gateway(async () => reply(200, 'let in'))
     const wire = await Wire.open(host)
     wire.send(frame(FRAME.ping, 0, 1, Buffer.alloc(8)))
@@ -180,7 +180,7 @@ suite('a head that is not let in', () => {
     })
 })
 
-suite('a head that is let in', () => {
+suite('a request head that is accepted', () => {
   const accepted: Record<string, [string, string][]> = {
     'OPTIONS *': [
       [':method', 'OPTIONS'],

@@ -17,8 +17,8 @@ const memory = (): number => {
   return heapUsed + external
 }
 
-suite('64 MiB through a connection of HTTP/2', () => {
-  test('go up in bounded memory, however slowly they are read', async () => {
+suite('64 MiB through an HTTP/2 connection', () => {
+  test('are uploaded in bounded memory, however slowly they are read', async () => {
     let highest = 0
     const before = memory()
     await using host = await gateway(
@@ -45,7 +45,7 @@ suite('64 MiB through a connection of HTTP/2', () => {
     assert.ok(highest - before < ROOM, `${highest - before} bytes were held`)
   })
 
-  test('come down in bounded memory', async () => {
+  test('are downloaded in bounded memory', async () => {
     let highest = 0
     const before = memory()
     const fed = new FedBody({ kind: 'length', length: TOTAL })

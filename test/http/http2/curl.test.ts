@@ -14,7 +14,7 @@ const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).d
 const content = randomBytes(5 * 2 ** 20)
 
 suite('curl', () => {
-  test('sends 5 MiB and gets them again, in HTTP/2 and over one connection', async () => {
+  test('uploads and downloads 5 MiB over one HTTP/2 connection', async () => {
     using folder = new Folder()
     const sent = folder.file('sent')
     writeFileSync(sent, content)

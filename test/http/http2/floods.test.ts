@@ -29,7 +29,7 @@ const usual: [string, string][] = [
 const post: [string, string][] = [[':method', 'POST'], ...usual.slice(1)]
 const CANCEL = word(8)
 
-/** What a hostile visitor sends, round after round; the stream ids go up by two from 1. */
+/** What a hostile client sends in each round; stream ids increase by two from 1. */
 const floods: Record<string, (round: number) => Buffer> = {
   'rapid resets': round =>
     Buffer.concat([
@@ -96,7 +96,7 @@ suite('a flood on one connection', () => {
       assert.equal(answer.text, 'fine')
     })
 
-  test('of rapid resets costs the services almost nothing', async () => {
+  test('of rapid resets hardly reaches the services', async () => {
     await using host = await gateway(async () => reply(200, 'fine'))
     const wire = await Wire.open(host)
     let over = false
@@ -109,7 +109,7 @@ suite('a flood on one connection', () => {
     assert.ok(host.seen.length < 5, `${host.seen.length} requests were passed on`)
   })
 
-  test('does not meet a client that updates its windows for every frame of a download', async () => {
+  test('is not suspected of a client that updates its windows for every frame of a download', async () => {
     const megabytes = 32
     const content = Buffer.alloc(megabytes * 2 ** 20)
     await using host = await gateway(async () => {
@@ -130,7 +130,7 @@ suite('a flood on one connection', () => {
     assert.deepEqual([received, ended], [content.length, true])
   })
 
-  test('does not meet a client that sends content byte by byte', async () => {
+  test('is not suspected of a client that sends content byte by byte', async () => {
     const pieces = 30_000
     await using host = await gateway(async ({ body }) => reply(200, String((await all(body)).bytes.length)))
     const wire = await Wire.open(host)
@@ -143,7 +143,7 @@ suite('a flood on one connection', () => {
     assert.equal(answer?.payload.toString(), String(pieces))
   })
 
-  test('does not meet a client whose uploads are refused', async () => {
+  test('is not suspected of a client whose uploads are refused', async () => {
     await using host = await gateway(async ({ body }) => {
       body.cancel()
       return reply(403, 'no')
@@ -157,7 +157,7 @@ suite('a flood on one connection', () => {
     assert.equal(client.closed, false)
   })
 
-  test('does not meet a visitor that resets and pings now and then', async () => {
+  test('is not suspected of a client that resets and pings occasionally', async () => {
     await using host = await gateway(() => new Promise(() => undefined))
     const client = await host.client()
     for (let round = 0; round < 40; round++) {

@@ -41,7 +41,7 @@ suite('limits of an HTTP/2 connection', () => {
     assert.ok(pings > 200, `${pings} PINGs were sent`)
   })
 
-  test('sends no more than the client gives credit for, and takes turns', async () => {
+  test('sends no more than the windows allow, alternating between streams', async () => {
     const body = () => bodyOf(Buffer.alloc(MIB))
     const head = { status: 200, reason: '', framing: body().framing, fields: Fields.none }
     await using host = await gateway(async () => ({ head, body: body() }))
@@ -66,7 +66,7 @@ suite('limits of an HTTP/2 connection', () => {
     assert.ok(changes > 10, 'one stream waited for the other')
   })
 
-  test('applies a changed initial window to streams that wait', async () => {
+  test('applies a changed initial window to open streams', async () => {
     await using host = await gateway(async () => reply(200, 'hello'))
     const wire = await Wire.open(host)
     const initial = (bytes: number): Buffer =>

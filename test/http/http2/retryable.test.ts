@@ -9,7 +9,7 @@ import { http2Backend } from '#gateway/backends/http2-upstream.ts'
 import { h2c, tunnel, upstream } from './behind.ts'
 import { ask, gateway } from './support.ts'
 
-/** What became of a GET, and of a POST with content, by a backend; whether somebody could still have the content. */
+/** The result of a GET, and of a POST with content, at a backend; and whether the content could still be replayed. */
 async function outcomes(backend: (exchange: Exchange) => Promise<Reply>) {
   const replies: Reply[] = []
   await using host = await gateway(async exchange => {
@@ -23,7 +23,7 @@ async function outcomes(backend: (exchange: Exchange) => Promise<Reply>) {
   return replies.map(({ failure: lost }) => lost)
 }
 
-suite('a request over HTTP/2 that was lost', () => {
+suite('a failed request over HTTP/2', () => {
   test('was not sent when the agent cannot be dialled', async () => {
     for (const error of [
       new DialError('offline', 'gone'),
@@ -40,14 +40,14 @@ suite('a request over HTTP/2 that was lost', () => {
     assert.deepEqual(await outcomes(behind.backend), ['not-sent', 'no-response'])
   })
 
-  test('was not answered when the service ends it without a word', async () => {
+  test('got no response when the service ends it without one', async () => {
     await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_INTERNAL_ERROR)))
     assert.deepEqual(await outcomes(behind.backend), ['no-response', 'no-response'])
     await using silent = await upstream(createServer(socket => socket.destroy()))
     assert.deepEqual(await outcomes(silent.backend), ['no-response', 'no-response'])
   })
 
-  test('is not lost when some of an answer came, or the service took too long', async () => {
+  test('is not retryable when a part of the response arrived, or the service timed out', async () => {
     await using early = await upstream(
       h2c(stream => {
         stream.additionalHeaders({ ':status': 103, link: '</a>' })
@@ -62,7 +62,7 @@ suite('a request over HTTP/2 that was lost', () => {
     assert.deepEqual(await outcomes(slow.backend), [undefined, undefined])
   })
 
-  test('is not lost when its visitor has gone', async () => {
+  test('is not retryable when its client has disconnected', async () => {
     const service = h2c(() => undefined)
     await using behind = await upstream(service)
     const replied = Promise.withResolvers<Reply>()

@@ -10,8 +10,8 @@ import { all, answerOf, ask, FedBody, gateway, reply } from './support.ts'
 const NO_ERROR = 0
 const CANCEL = 8
 
-suite('a visitor of HTTP/2', () => {
-  test('is answered, and the endpoint gets the request as text', async () => {
+suite('an HTTP/2 client', () => {
+  test('gets a response, and the endpoint gets the request as text', async () => {
     await using host = await gateway(async () =>
       reply(200, 'hello', 'X-A: 1\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n'),
     )
@@ -67,7 +67,7 @@ suite('a visitor of HTTP/2', () => {
     assert.equal(answer.trailers['x-two'], '2')
   })
 
-  test('has its content framed in chunks for a reader of HTTP/1', async () => {
+  test('has its content framed in chunks for an HTTP/1 upstream', async () => {
     await using host = await gateway(async ({ body }) => {
       assert.deepEqual(body.framing, { kind: 'chunked' })
       const { bytes } = await all(body, true)
@@ -78,7 +78,7 @@ suite('a visitor of HTTP/2', () => {
     assert.equal(answer.text, '7\r\ncontent\r\n0\r\nx-check: sum\r\n\r\n')
   })
 
-  test('has its content passed on as it is when its length is known', async () => {
+  test('has its content forwarded unchanged when its length is known', async () => {
     await using host = await gateway(async ({ body }) => {
       assert.deepEqual(body.framing, { kind: 'length', length: 7 })
       const { bytes } = await all(body, true)
@@ -89,7 +89,7 @@ suite('a visitor of HTTP/2', () => {
     assert.equal(answer.text, 'content')
   })
 
-  test('gets no content with HEAD, 204 and 304, but what HEAD and 304 announce', async () => {
+  test('gets no content with HEAD, 204 and 304, but the announced length with HEAD and 304', async () => {
     const heads = { ...reply(200, '').head, announcedLength: 77 }
     await using host = await gateway(async ({ head }) => {
       if (head.method === 'HEAD') return { head: heads, body: noBody }
@@ -104,7 +104,7 @@ suite('a visitor of HTTP/2', () => {
     assert.deepEqual([empty.status, empty.headers['content-length']], [204, undefined])
   })
 
-  test('gets interim answers', async () => {
+  test('gets interim responses', async () => {
     await using host = await gateway(async exchange => {
       assert.equal(exchange.head.expectsContinue, true)
       const interim = reply(103, '', 'Link: </a.css>\r\n').head
@@ -124,7 +124,7 @@ suite('a visitor of HTTP/2', () => {
     assert.equal(answer.status, 200)
   })
 
-  test('gets an answer at once although its content is not read, and is told to stop', async () => {
+  test('gets a response before its content is read, then RST_STREAM with NO_ERROR', async () => {
     await using host = await gateway(async () => reply(413, 'too much'))
     const client = await host.client()
     const stream = client.request({ ':path': '/', ':method': 'POST' })
@@ -135,13 +135,13 @@ suite('a visitor of HTTP/2', () => {
     assert.equal(answer.code, NO_ERROR)
   })
 
-  test('is refused as the page says when the endpoint fails', async () => {
+  test('gets 500 when the endpoint throws', async () => {
     await using host = await gateway(() => Promise.reject(new Error('a fault')))
     const answer = await ask(await host.client(), { ':path': '/' })
     assert.equal(answer.status, 500)
   })
 
-  test('loses one stream and no more when a reader of its content throws', async () => {
+  test('loses only one stream when a reader of its content throws', async () => {
     await using host = await gateway(({ body }) => {
       const thrown = (): never => {
         throw new Error('a fault')
@@ -157,7 +157,7 @@ suite('a visitor of HTTP/2', () => {
     assert.equal(client.closed, false)
   })
 
-  test('gets 502 for a head that HTTP/2 cannot carry, and for a change of protocol', async () => {
+  test('gets 502 for a head that HTTP/2 cannot carry, and for an upgrade', async () => {
     await using host = await gateway(async ({ head }) => {
       if (head.path === '/status') return reply(799, 'odd')
       return { ...reply(101, ''), upgraded: unused }
@@ -169,7 +169,7 @@ suite('a visitor of HTTP/2', () => {
 
   const framings: Framing[] = [{ kind: 'chunked' }, { kind: 'until_close' }, { kind: 'length', length: 100 }]
   for (const framing of framings)
-    test(`sees a reset when an answer of ${framing.kind} breaks off`, async () => {
+    test(`gets a reset when a response of ${framing.kind} is aborted`, async () => {
       const fed = new FedBody(framing)
       await using host = await gateway(async () => ({
         head: { ...reply(200, '').head, framing },
@@ -184,7 +184,7 @@ suite('a visitor of HTTP/2', () => {
       assert.notEqual((await answer).code, NO_ERROR)
     })
 
-  test('that resets is told of to the endpoint, and its bodies are given up', async () => {
+  test('that resets a stream aborts its request, and its bodies are cancelled', async () => {
     const fed = new FedBody()
     const started = Promise.withResolvers<Exchange>()
     await using host = await gateway(async exchange => {
@@ -200,7 +200,7 @@ suite('a visitor of HTTP/2', () => {
     assert.equal(fed.cancelled, true)
   })
 
-  test('that closes its socket has gone', async () => {
+  test('that closes its socket aborts its requests', async () => {
     const started = Promise.withResolvers<Exchange>()
     await using host = await gateway(exchange => {
       started.resolve(exchange)
@@ -214,7 +214,7 @@ suite('a visitor of HTTP/2', () => {
     await host.connections[0]?.closed
   })
 
-  test('that reads slowly holds the answer back', async () => {
+  test('that reads slowly pauses the response', async () => {
     const fed = new FedBody()
     await using host = await gateway(async () => ({
       head: { ...reply(200, '').head, framing: fed.framing },
@@ -236,7 +236,7 @@ suite('a visitor of HTTP/2', () => {
     assert.equal(got, sent)
   })
 
-  test('whose content stalls is given up', async () => {
+  test('whose content stalls is reset', async () => {
     const failed = Promise.withResolvers<string>()
     await using host = await gateway(
       async ({ body }) => {
@@ -252,7 +252,7 @@ suite('a visitor of HTTP/2', () => {
     assert.match(await failed.promise, /reset/)
   })
 
-  test('that asks nothing for long is sent away', async () => {
+  test('that is idle for too long gets GOAWAY', async () => {
     await using host = await gateway(async () => reply(200, 'ok'), { idle: 50 })
     const client = await host.client()
     assert.equal((await ask(client, { ':path': '/' })).status, 200)
@@ -260,7 +260,7 @@ suite('a visitor of HTTP/2', () => {
     assert.ok(client.destroyed)
   })
 
-  test('that never speaks is sent away', async () => {
+  test('that never sends its settings is closed', async () => {
     await using host = await gateway(async () => reply(200, 'ok'), { settingsPatience: 50 })
     const socket = await host.raw()
     socket.resume()
@@ -268,7 +268,7 @@ suite('a visitor of HTTP/2', () => {
     assert.ok(socket.destroyed)
   })
 
-  test('has its requests finished when the gateway drains, and only then is the connection closed', async () => {
+  test('completes its requests when the gateway drains, and then the connection is closed', async () => {
     const ready = Promise.withResolvers<void>()
     const proceed = Promise.withResolvers<void>()
     await using host = await gateway(async () => {
@@ -288,7 +288,7 @@ suite('a visitor of HTTP/2', () => {
     await connection.closed
   })
 
-  test('that asks nothing is let go a moment after the gateway drains', async () => {
+  test('that is idle is closed shortly after the gateway drains', async () => {
     await using host = await gateway(async () => reply(200, 'ok'), { drainPatience: 20 })
     const client = await host.client()
     host.connections[0]?.drain()
@@ -296,7 +296,7 @@ suite('a visitor of HTTP/2', () => {
     assert.ok(client.destroyed)
   })
 
-  test('has the request answered that is on its way when the gateway drains, and is then let go', async () => {
+  test('gets a response to the request that is in flight when the gateway drains, and is then closed', async () => {
     await using host = await gateway(async () => reply(200, 'ok'))
     const client = await host.client()
     host.connections[0]?.drain()

@@ -39,7 +39,7 @@ export async function gateway(answer: Endpoint, options: Partial<Http2Options> =
     return answer(exchange)
   }
   const server = createServer({ cert, key, ALPNProtocols: ['h2'] }, socket => {
-    connections.push(serveHttp2(socket, { ...options, client: visitorOf(socket), answer: counted }))
+    connections.push(serveHttp2(socket, { ...options, client: clientOf(socket), answer: counted }))
   })
   server.on('tlsClientError', () => undefined)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -71,7 +71,7 @@ export async function gateway(answer: Endpoint, options: Partial<Http2Options> =
   }
 }
 
-const visitorOf = (socket: TLSSocket): HttpClientConnection => ({
+const clientOf = (socket: TLSSocket): HttpClientConnection => ({
   ip: socket.remoteAddress ?? '',
   port: socket.remotePort ?? 0,
   localIp: socket.localAddress ?? '',

@@ -18,7 +18,7 @@ interface Service extends AsyncDisposable {
   readonly heads: string[]
 }
 
-/** A service that accepts every WebSocket, or answers as it is told to, and echoes the bytes that follow. */
+/** A service that accepts every WebSocket, or responds as configured, and echoes the bytes that follow. */
 async function echo(answer?: (key: string) => string): Promise<Service> {
   const heads: string[] = []
   const server = createServer({ allowHalfOpen: true }, (socket: Socket) => {
@@ -69,7 +69,7 @@ const open = (client: ClientHttp2Session, changed: OutgoingHttpHeaders = {}): Cl
   client.request({ ...connect, ...changed }, { endStream: false })
 
 suite('a WebSocket over HTTP/2', () => {
-  test('is offered, reaches the service as one of HTTP/1, and carries bytes both ways until both ends close', async () => {
+  test('is offered, reaches the service as an HTTP/1 upgrade, and carries bytes both ways until both ends close', async () => {
     await using service = await echo()
     await using host = await gateway(service.backend)
     const client = await host.client()
@@ -104,14 +104,14 @@ suite('a WebSocket over HTTP/2', () => {
     await closed.promise
   })
 
-  test('that the service refuses is answered as the service did', async () => {
+  test('that the service refuses gets its response', async () => {
     await using service = await echo(() => 'HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno')
     await using host = await gateway(service.backend)
     const answer = await answerOf(open(await host.client()))
     assert.deepEqual([answer.status, answer.text], [403, 'no'])
   })
 
-  test('whose service accepts another one is not opened', async () => {
+  test('whose service sends a wrong Sec-WebSocket-Accept is not opened', async () => {
     await using service = await echo(
       () =>
         'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n',

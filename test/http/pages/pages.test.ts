@@ -48,7 +48,7 @@ suite('a page', () => {
     })
   }
 
-  test('is plain text where the request could not be read', () => {
+  test('is plain text where the request could not be parsed', () => {
     const reply = errorReply('bad_message', undefined, { reason: 'two Host fields' })
     assert.equal(reply.head.status, 400)
     assert.match(contentOf(reply), /^Bad request: two Host fields\.\n/)
@@ -82,7 +82,7 @@ suite('a page', () => {
     assert.match(contentOf(reply), /&lt;b&gt;&quot;bold&quot;&lt;\/b&gt;/)
   })
 
-  test('is JSON that any program reads, whatever the host', () => {
+  test('is valid JSON, whatever the host', () => {
     for (const name of hostile) {
       const { msg, ...rest } = JSON.parse(
         contentOf(errorReply('endpoint_offline', asked(name, 'application/json'))),
@@ -93,14 +93,14 @@ suite('a page', () => {
     }
   })
 
-  test('tells the owner the exact command, short under the shared domain', () => {
+  test('shows the owner the exact command, shortened under the shared domain', () => {
     const full = contentOf(errorReply('endpoint_offline', asked('demo.adit.localhost')))
     assert.match(full, /^ {2}adit http 3000 --name demo\.adit\.localhost$/m)
     const short = errorReply('endpoint_offline', asked('demo.adit.localhost'), { domain: 'adit.localhost' })
     assert.match(contentOf(short), /^ {2}adit http 3000 --name demo$/m)
   })
 
-  test('answers HEAD with the head alone, and tells the length of the rest', () => {
+  test('has only a head for HEAD, with the length of the content', () => {
     const get = sentReply(errorReply('endpoint_offline', asked('a.test', BROWSER)))
     const head = sentReply(errorReply('endpoint_offline', asked('a.test', BROWSER, 'HEAD')))
     assert.equal(contentOf(head), '')
@@ -121,7 +121,7 @@ suite('a page', () => {
     assert.match(html, /width=device-width/)
   })
 
-  test('is never kept, sniffed or told to others', () => {
+  test('is never cached, sniffed or leaked by Referer', () => {
     const { fields } = errorReply('endpoint_offline', asked('a.test')).head
     assert.equal(fields.get('cache-control'), 'no-store')
     assert.equal(fields.get('x-content-type-options'), 'nosniff')
@@ -146,14 +146,14 @@ suite('a page', () => {
     })
   }
 
-  test('names the seconds to wait where they are known', () => {
+  test('has Retry-After where it is known', () => {
     const { fields } = errorReply('gateway_full', asked('a.test'), { retryAfter: 17 }).head
     assert.equal(fields.get('retry-after'), '17')
   })
 })
 
 suite('a redirect', () => {
-  test('names the address in a form that cannot end the head', () => {
+  test('has a Location that cannot inject a header', () => {
     const { head } = redirectReply('https://a.test/x y\r\nSet-Cookie: a=b?q=\u00e9"', 308)
     assert.equal(head.status, 308)
     assert.equal(head.reason, 'Permanent Redirect')

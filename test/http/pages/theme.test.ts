@@ -86,7 +86,7 @@ suite('hints', () => {
       }
     })
 
-  test('are hidden together with causes that tell how the site is made', () => {
+  test('are hidden together with causes that reveal the structure of the site', () => {
     const off = themed({ page_hints: 'off' })
     const closed = errorReply('not_servable', asked('a.test'), { reason: 'backend bkd_7 is gone' })
     assert.match(contentOf(closed), /bkd_7/)
@@ -98,7 +98,7 @@ suite('hints', () => {
   })
 })
 
-suite('the look of pages', () => {
+suite('the theme of pages', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>alert(1)</script></svg>'
 
   test('has the name as text, whatever it contains', () => {
@@ -146,7 +146,7 @@ suite('the look of pages', () => {
     assert.doesNotMatch(html, /Request/)
   })
 
-  test('keeps links readable whatever the accent', () => {
+  test('keeps links readable whatever the accent colour', () => {
     const luminance = (hex: string): number => {
       const [r = 0, g = 0, b = 0] = [1, 3, 5].map(at => {
         const share = Number.parseInt(hex.slice(at, at + 2), 16) / 255
