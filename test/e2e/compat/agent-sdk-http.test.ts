@@ -96,7 +96,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
     assert.equal((await visit(url, { headers: basic(login('bob')) })).status, 200)
   })
 
-  test('ip_restriction: addresses that may visit and those that may not', async () => {
+  test('ip_restriction: allowed and denied addresses', async () => {
     const { sdk, port, visit } = world
     const status = async (options: object) =>
       (await visit((await sdk.forward({ addr: port, ...options })).url)).status
@@ -105,7 +105,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
     assert.equal(await status({ ip_restriction_deny_cidrs: ['127.0.0.1/32'] }), 403)
   })
 
-  test('headers added to and removed from requests and answers', async () => {
+  test('headers added to and removed from requests and responses', async () => {
     const { sdk, port, visit } = world
     const { url } = await sdk.forward({
       addr: port,
@@ -215,7 +215,7 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
     assert.equal(code, 4001)
   })
 
-  test('small requests one after the other take less than the 40 ms of a delayed acknowledgement', async () => {
+  test('sequential small requests take less than the 40 ms of a delayed acknowledgement', async () => {
     const { sdk, port, visit } = world
     const { url } = await sdk.forward({ addr: port, schemes: 'http' })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -11,14 +11,14 @@ import { listening } from '../../support/net.ts'
 const LARGE = 64 * 1024 * 1024
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-suite('the published SDK @ngrok/ngrok: much at once', () => {
+suite('the published SDK @ngrok/ngrok: load', () => {
   let world: World
   before(async () => {
     world = await openWorld()
   })
   after(() => world[Symbol.asyncDispose]())
 
-  test('the first server-sent event arrives while the answer goes on', async () => {
+  test('the first server-sent event arrives before the response ends', async () => {
     const goOn = Promise.withResolvers<void>()
     const server = createServer(async (_request, response) => {
       response.setHeader('content-type', 'text/event-stream').write('data: one\n\n')
@@ -70,7 +70,7 @@ suite('the published SDK @ngrok/ngrok: much at once', () => {
     )
   })
 
-  test('600 requests at once to a slow service wait their turn: the SDK gives up a session of 512 streams', async () => {
+  test('600 concurrent requests to a slow service are queued: the SDK closes a session with 512 streams', async () => {
     let [now, most] = [0, 0]
     const crowded = Promise.withResolvers<void>()
     const release = crowded.promise.then(() => delay(1000))

@@ -58,7 +58,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
       await prove(url, world)
     })
 
-  test('OAuth lets nobody in but those who are named', async () => {
+  test('OAuth allows only the listed users', async () => {
     const { url } = await sdk.forward({
       addr: world.webPort,
       ...oauth,
@@ -113,7 +113,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
   })
 
   const refused: Readonly<Record<string, readonly [options: object, reason: RegExp]>> = {
-    'a provider that nobody knows': [{ oauth_provider: 'nobody' }, /OAuth .*"nobody" is not one of/],
+    'an unknown provider': [{ oauth_provider: 'nobody' }, /OAuth .*"nobody" is not one of/],
     'a provider without an application': [
       { oauth_provider: 'google', oauth_allow_domains: ['a.test'] },
       /OAuth .*oauth_google/,
@@ -122,7 +122,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
       { oidc_issuer_url: 'nowhere', oidc_client_id: 'a', oidc_client_secret: 'b' },
       /OIDC /,
     ],
-    'a sender that nobody knows': [
+    'an unknown sender': [
       { verify_webhook_provider: 'me', verify_webhook_secret: secretText('hunter2') },
       /WebhookVerification .*"me" is not a supported sender/,
     ],

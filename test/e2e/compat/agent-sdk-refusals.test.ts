@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { doorOf, Sdk } from './agent-sdk/sdk.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
 
-suite('the published SDK @ngrok/ngrok: what it is told when it is refused', () => {
+suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
   let world: World
   before(async () => {
     world = await openWorld()
@@ -16,7 +16,7 @@ suite('the published SDK @ngrok/ngrok: what it is told when it is refused', () =
     return true
   }
 
-  test('an authtoken that nobody has, and one that cannot be one', async () => {
+  test('an unknown authtoken, and a malformed one', async () => {
     const { sdk, port } = world
     const forward = (authtoken: string) => sdk.forward({ addr: port, authtoken, force_new_session: true })
     const unknown = /The authtoken is unknown: it was mistyped, or its credential was deleted\./
@@ -28,7 +28,7 @@ suite('the published SDK @ngrok/ngrok: what it is told when it is refused', () =
     await assert.rejects(forward(''), isTold('ERR_NGROK_105', /is malformed/))
   })
 
-  test('a name that another agent has', async () => {
+  test('a name that is in use', async () => {
     const { server, sdk, port } = world
     await using other = new Sdk(doorOf(server))
     const options = { addr: port, domain: 'taken.adit.localhost' }
@@ -69,7 +69,7 @@ suite('the published SDK @ngrok/ngrok: what it is told when it is refused', () =
     await assert.rejects(world.sdk.forward({ addr: world.port, ...config }), told)
   })
 
-  test('a refusal leaves the session and its other tunnels as they were', async () => {
+  test('a refusal does not affect the session and its other tunnels', async () => {
     const { sdk, port, visit } = world
     const { url } = await sdk.forward({ addr: port })
     await assert.rejects(sdk.forward({ addr: port, circuit_breaker: 2 }))

@@ -61,7 +61,7 @@ const events: Readonly<Record<string, (place: Place) => Promise<void> | void>> =
   'its connection is cut': ({ front }) => front.cut(),
 }
 
-suite('the published SDK @ngrok/ngrok: it comes back', () => {
+suite('the published SDK @ngrok/ngrok: it reconnects', () => {
   for (const [event, happen] of Object.entries(events))
     test(`with every URL and id after ${event}`, async () => {
       await using place = await openPlace()

@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts'
 import { Folder } from '../../support/folder.ts'
 import { listening } from '../../support/net.ts'
 
-/** A service that answers with what it was told, once the visitor has finished. */
+/** A service that echoes what it received once the client has half-closed. */
 const repeating = () =>
   createServer({ allowHalfOpen: true }, socket => {
     let got = ''
@@ -76,7 +76,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     assert.equal(await tell(closed.url, 'hello').catch(() => ''), '')
   })
 
-  test('a TLS endpoint whose TLS ends at the service', async () => {
+  test('a TLS endpoint that is passed through to the service', async () => {
     const identity = await identityFor('through.adit.localhost')
     const server = createTlsServer({ cert: identity.certificate, key: identity.key }, socket => {
       socket.on('error', () => undefined).on('data', text => socket.write(`you said ${text.toString()}`))
@@ -88,7 +88,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     assert.equal(await exchange(url, identity.certificate), 'you said hello')
   })
 
-  test('a TLS endpoint whose TLS ends at the gateway, with the certificate that the application gave', async () => {
+  test('a TLS endpoint that is terminated at the gateway, with a certificate of the application', async () => {
     const identity = await identityFor('ends.adit.localhost')
     await using service = await listening(
       createServer(socket => {
@@ -103,24 +103,24 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     assert.equal(await exchange(url, crt), 'in the clear hello')
   })
 
-  test('a TLS endpoint that asks visitors for a certificate', async () => {
+  test('a TLS endpoint that requires client certificates', async () => {
     const root = await authority()
     const { chain, keyPem } = await person({ name: 'Ann', issuer: root })
     const { certificate: crt, key } = await identityFor('asks.adit.localhost')
     await using service = await listening(repeating())
     const ends = { addr: service.port, proto: 'tls', domain: 'asks.adit.localhost', crt, key }
     const { url } = await world.sdk.forward({ ...ends, mutual_tls_cas: [root.pem] })
-    const said = async (visitor: object): Promise<string> => {
-      const socket = await secure(url, crt, visitor)
+    const said = async (identity: object): Promise<string> => {
+      const socket = await secure(url, crt, identity)
       socket.end('hello')
       return String(Buffer.concat(await socket.toArray()))
     }
     assert.equal(await said({ cert: chain, key: keyPem }), 'you said hello')
-    // TLS 1.3 tells a visitor only after the handshake.
+    // With TLS 1.3 a client is notified only after the handshake.
     assert.notEqual(await said({}).catch(() => ''), 'you said hello')
   })
 
-  test('two processes with the same labels share what arrives at an HTTPS edge', async () => {
+  test('two processes with the same labels share the requests of an HTTPS edge', async () => {
     const { server, sdk, visit } = world
     const { api } = server
     const answering = (text: string) => createHttpServer((_, response) => response.end(text))

@@ -45,7 +45,7 @@ suite(`the published client @ngrok/ngrok-api ${clientVersion}`, () => {
     })
   }
 
-  test('gave the results that docs/compatibility.md tells', () => {
+  test('gave the results that docs/compatibility.md states', () => {
     const advice = 'run: node test/e2e/compat/write-table.ts'
     assert.equal(readDocument().results, resultsText(results), advice)
   })
@@ -65,7 +65,7 @@ suite(`the published client @ngrok/ngrok-api ${clientVersion}`, () => {
     assert.deepEqual(await ids(all[99]), all.slice(100))
   })
 
-  test('is told what is wrong in the words that it knows', async () => {
+  test('gets errors in the format that it parses', async () => {
     const rules = new Trial('IPPolicyRules', client)
     const rule = { cidr: '10.0.0.1', ipPolicyId: world.policies[0], action: 'allow' }
     const isFault = (expected: object) => (error: Value) => {

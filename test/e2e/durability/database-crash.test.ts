@@ -26,7 +26,7 @@ function assertUnavailable({ status, headers, body }: Answer): void {
 }
 
 suite('the database crashes during writes', () => {
-  test('writes are refused until it is back, and nothing acknowledged is lost', async context => {
+  test('writes are rejected until it is back, and no acknowledged write is lost', async context => {
     const seed = seedOfRun()
     context.diagnostic(`TEST_SEED=${seed}`)
     const random = new Random(seed)

@@ -89,7 +89,7 @@ suite('a full disk', () => {
     folder[Symbol.dispose]()
   })
 
-  test('refuses writes, answers reads, loses nothing, and is over once there is space', async () => {
+  test('rejects writes, serves reads, loses nothing, and recovers once there is space', async () => {
     const ballast = join(folder.path, 'ballast')
     await using full = await Victim.start(folder, {})
     const { api } = full.server
@@ -184,7 +184,7 @@ suite('a start on a full disk', () => {
     })
 })
 
-test('output and log on a full disk are lost, and the server goes on', async () => {
+test('output and log on a full disk are lost, and the server keeps running', async () => {
   using folder = new Folder()
   const port = await freePort()
   const child = spawn('sh', ['-c', `exec ${program} serve >/dev/full 2>/dev/full`], {

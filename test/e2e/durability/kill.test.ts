@@ -73,7 +73,7 @@ async function survive(
 }
 
 suite('SIGKILL during writes', () => {
-  test('loses nothing acknowledged and halves nothing on SQLite', async context => {
+  test('loses no acknowledged write and leaves no partial one on SQLite', async context => {
     using folder = new Folder()
     await survive(context, folder, {})
     using database = new DatabaseSync(join(folder.path, 'adit.db'), { readOnly: true })
@@ -94,7 +94,7 @@ suite('SIGKILL during writes', () => {
 
   // Without TEST_LONG, PostgreSQL itself is killed; see database-crash.test.ts.
   const skip = !isLong && 'the program does the same with each store'
-  test('loses nothing acknowledged and halves nothing on PostgreSQL', { skip }, async context => {
+  test('loses no acknowledged write and leaves no partial one on PostgreSQL', { skip }, async context => {
     const postgres = await startPostgres()
     context.after(() => postgres.stop())
     using folder = new Folder()

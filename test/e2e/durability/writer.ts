@@ -26,7 +26,7 @@ export class Writer {
     this.#random = random
   }
 
-  /** Writes until its server is gone; `acknowledged` is told of each call that was carried out. */
+  /** Writes until its server is gone; `acknowledged` is called for each write that succeeded. */
   async write(api: Caller, acknowledged: () => void): Promise<void> {
     for (;;) {
       const answer = await this.attempt(api)

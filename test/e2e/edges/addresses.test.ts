@@ -66,7 +66,7 @@ suite('an IP restriction', () => {
     await until(visit, { fits: text => text === undefined })
   })
 
-  test('on a TLS edge closes the connection, passed through or ended here', async () => {
+  test('on a TLS edge closes the connection, passed through or terminated', async () => {
     await using world = await World.start()
     await using service = await echo()
     const backend = await world.make('/backends/static', { address: `127.0.0.1:${service.port}` })
@@ -85,7 +85,7 @@ suite('an IP restriction', () => {
     await until(visit, { fits: text => text !== 'ping' })
   })
 
-  test('of the whole account for endpoints is told with its own code, or only noted', async () => {
+  test('for all endpoints has its own error code, or is only logged', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     await world.route(edge, '/', await world.saying('in'))

@@ -23,7 +23,7 @@ const level = (world: World, backends: readonly string[]): Promise<string[]> =>
     Array.from({ length: WIDTH }, async () => (await world.make('/backends/failover', { backends })).id),
   )
 
-suite('a backend that leads to more than 1000 others', () => {
+suite('a backend that contains more than 1000 others', () => {
   for (const kind of ['failover', 'weighted'] as const)
     test(`is rejected: ${kind}`, async () => {
       await using world = await World.start()
@@ -40,7 +40,7 @@ suite('a backend that leads to more than 1000 others', () => {
       assert.deepEqual([changed.status, changed.body.error_code], [400, 'ERR_ADIT_90231'])
     })
 
-  test('because one below it was changed closes its own endpoints, and no others', async () => {
+  test('after a change below it makes its own endpoints answer 503, and no others', async () => {
     await using world = await World.start()
     const { api } = world.server
     const port = await world.service((_, response) => response.end('served'))

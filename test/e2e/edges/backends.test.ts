@@ -37,7 +37,7 @@ suite('backends of an edge', () => {
     return host
   }
 
-  test('are shared by weight, and a change of the weights acts at once', async () => {
+  test('are used by weight, and a change of the weights applies at once', async () => {
     const [one, two] = [await world.saying('1'), await world.saying('2')]
     const { id } = await world.make('/backends/weighted', { backends: { [one]: 3, [two]: 1 } })
     const host = await lead('weighted', id)
@@ -54,7 +54,7 @@ suite('backends of an edge', () => {
     assert.equal(none.code, 'ERR_ADIT_724')
   })
 
-  test('take the place of one that cannot be reached, for requests with content too', async () => {
+  test('replace one that cannot be reached, for requests with a body too', async () => {
     await using site = await service('site')
     const sorry = await world.saying('sorry', 503)
     const first = await world.make('/backends/static', fixed(site.port))
@@ -68,7 +68,7 @@ suite('backends of an edge', () => {
     assert.deepEqual([status, text, code], [503, 'sorry', undefined])
   })
 
-  test('are answered for by every tunnel with the labels, and no request is lost when a service stops', async () => {
+  test('use every tunnel with the labels, and no request is lost when a service stops', async () => {
     const { id } = await world.make('/backends/tunnel_group', { labels: { app: 'both' } })
     const host = await lead('group', id)
     assert.equal((await world.ask(host)).code, 'ERR_ADIT_90042')
@@ -85,7 +85,7 @@ suite('backends of an edge', () => {
     assert.equal((await world.ask(host)).code, 'ERR_ADIT_8012')
   })
 
-  test('answer connections without HTTP', async () => {
+  test('serve TCP connections', async () => {
     await using site = await speaker('tcp')
     const port = await freePort()
     const down = await world.make('/backends/static', fixed(await freePort()))
@@ -98,7 +98,7 @@ suite('backends of an edge', () => {
 })
 
 suite('a static backend in a private network', () => {
-  test('is not called unless the operator allows it', async () => {
+  test('is not connected to unless the operator allows it', async () => {
     await using world = await World.start({ egress_allow: '10.0.0.0/8' })
     await using site = await listening(createServer())
     const { id } = await world.make('/backends/static', { address: `localhost:${site.port}` })

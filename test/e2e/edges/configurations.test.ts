@@ -20,7 +20,7 @@ async function bytesFrom(port: number, sent = 'ping'): Promise<string> {
 const portOf = (addr: unknown): number => Number(String(addr).split(':').at(-1))
 
 suite('the endpoint configuration of a domain', () => {
-  test('stands before the tunnels of agents, and changes take effect at once', async () => {
+  test('applies to the tunnels of agents, and changes take effect at once', async () => {
     await using world = await World.start()
     const port = await world.service((request, response) => response.end(String(request.headers['x-added'])))
     const configuration = await world.make('/endpoint_configurations', {
@@ -42,7 +42,7 @@ suite('the endpoint configuration of a domain', () => {
     await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'changed' })
   })
 
-  test('asks for the password that the agent brought, in its own realm', async () => {
+  test('requires the password that the agent sent, in its own realm', async () => {
     await using world = await World.start()
     const port = await world.service((_, response) => response.end('in'))
     const { id } = await world.make('/endpoint_configurations', {
@@ -66,27 +66,27 @@ suite('the endpoint configuration of a domain', () => {
     assert.equal((await world.ask(domain, { method: 'OPTIONS' })).status, 200)
   })
 
-  test('with a backend answers without any agent, until an agent takes the name', async () => {
+  test('with a backend serves without an agent, until an agent binds the name', async () => {
     await using world = await World.start()
     const { id } = await world.make('/endpoint_configurations', {
       type: 'https',
-      backend: { backend_id: await world.saying('nobody is in') },
+      backend: { backend_id: await world.saying('no agent') },
       response_headers: { add: { 'x-seen': 'yes' } },
     })
     await world.make('/reserved_domains', { domain: 'a.example.test', https_endpoint_configuration_id: id })
     const alone = await world.ask('a.example.test')
-    assert.deepEqual([alone.status, alone.text, alone.headers['x-seen']], [200, 'nobody is in', 'yes'])
+    assert.deepEqual([alone.status, alone.text, alone.headers['x-seen']], [200, 'no agent', 'yes'])
     const agent = await world.agent()
     const forwardTo = await world.service((_, response) => response.end('the agent'))
     const tunnel = await agent.listen({ proto: 'https', domain: 'a.example.test', forwardTo })
     assert.equal((await world.ask('a.example.test')).text, 'the agent')
     await tunnel.close()
-    await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'nobody is in' })
+    await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'no agent' })
   })
 })
 
 suite('the endpoint configuration of an address', () => {
-  test('opens its port for a backend, lets in whom it may, and closes it', async () => {
+  test('opens its port for a backend, applies its restriction, and closes it', async () => {
     await using world = await World.start()
     await using service = await echo()
     const backend = await world.make('/backends/static', { address: `127.0.0.1:${service.port}` })

@@ -31,7 +31,7 @@ suite('modules of a route, through TLS', () => {
     return NAME + path
   }
 
-  test('circuit_breaker stops asking a service that fails, and tries it again', async () => {
+  test('circuit_breaker stops requests to a failing service, and retries later', async () => {
     let failing = true
     let asked = 0
     const service = await world.static((_, response) => {
@@ -64,7 +64,7 @@ suite('modules of a route, through TLS', () => {
     assert.equal((await world.ask(url)).status, 200)
   })
 
-  test('compression sends what the visitor accepts', async () => {
+  test('compression sends what the client accepts', async () => {
     const text = 'compress me, please. '.repeat(500)
     const service = await world.static((_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain', etag: '"e"' }).end(text)
@@ -96,19 +96,19 @@ suite('modules of a route, through TLS', () => {
     const url = await route(service, {
       request_headers: {
         add: { host: 'inner.test', 'X-IP': '${.conn.client_ip}', 'x-role': 'user' },
-        remove: ['x-visitor'],
+        remove: ['x-removed'],
       },
       response_headers: {
         add: { 'x-id': '${.http.request_id}', 'x-status': '${.http.response.status_code}' },
         remove: ['Server'],
       },
     })
-    const got = await world.ask(url, { headers: { 'x-role': 'admin', 'x-visitor': '1', 'x-kept': '2' } })
+    const got = await world.ask(url, { headers: { 'x-role': 'admin', 'x-removed': '1', 'x-kept': '2' } })
     const seen = JSON.parse(got.text)
     assert.equal(seen.host, 'inner.test')
     assert.equal(seen['x-ip'], '127.0.0.1')
     assert.equal(seen['x-role'], 'user')
-    assert.equal(seen['x-visitor'], undefined)
+    assert.equal(seen['x-removed'], undefined)
     assert.equal(seen['x-kept'], '2')
     assert.equal(got.headers['x-id'], got.requestId)
     assert.equal(got.headers['x-status'], '200')
@@ -131,7 +131,7 @@ suite('modules of a route, through TLS', () => {
       'ERR_ADIT_90182',
     ],
   ] as const)
-    test(`${why} is refused by the API, and nothing is made`, async () => {
+    test(`${why} is rejected by the API, and nothing is created`, async () => {
       const { api } = world.server
       const other = await world.edge([`${randomUUID()}.example.test`])
       const body = { match_type: 'path_prefix', match: '/', ...module }
@@ -171,13 +171,13 @@ suite('modules of a route, through TLS', () => {
     assert.equal((await world.ask(url)).code, 'ERR_ADIT_3206')
     const address = `wss://127.0.0.1:${world.server.bound.https?.port}${url.slice(NAME.length)}`
     const options = { headers: { host: NAME }, servername: NAME, ca: world.ca }
-    const visitor = new WebSocket(address, options)
-    await once(visitor, 'open')
-    visitor.send(Buffer.from([1, 2, 3]))
-    const [message, isBinary] = await once(visitor, 'message')
+    const socket = new WebSocket(address, options)
+    await once(socket, 'open')
+    socket.send(Buffer.from([1, 2, 3]))
+    const [message, isBinary] = await once(socket, 'message')
     assert.deepEqual(message, Buffer.from([1, 2, 3]))
     assert.equal(isBinary, true)
-    visitor.close()
-    await once(visitor, 'close')
+    socket.close()
+    await once(socket, 'close')
   })
 })

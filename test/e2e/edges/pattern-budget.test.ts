@@ -36,7 +36,7 @@ suite('patterns that are too large', () => {
     assert.match(subscription.body.msg, /too large in total/)
   })
 
-  test('are rejected when an agent binds, and its session goes on', async () => {
+  test('are rejected when an agent binds, and its session stays open', async () => {
     await using world = await World.start()
     await using agent = await signIn(world.server)
     await assert.rejects(

@@ -15,8 +15,8 @@ const look = async (world: World, id: string) => (await world.server.api.get(`/r
 
 const verdictOf = ({ name, verdict }: { name: string; verdict: string }) => ({ name, verdict })
 
-suite('the reason for an answer', () => {
-  test('names edge, route, modules, backend and the time that each took', async () => {
+suite('the log entry of a request', () => {
+  test('has edge, route, modules, backend and the time of each', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const backend = await world.static((_, response) => response.end('fine'))
@@ -41,7 +41,7 @@ suite('the reason for an answer', () => {
     for (const field of ['modules_ms', 'backend_ms', 'content_ms']) assert.ok(found[field] >= 0, field)
   })
 
-  test('names the module that refused, and those that were never asked', async () => {
+  test('has the module that rejected it, and those that did not run', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     await world.route(edge, '/', await world.saying('fine'), {
@@ -58,7 +58,7 @@ suite('the reason for an answer', () => {
     assert.deepEqual([found.failed, found.error_code, found.backend_ms], ['visitor', 'ERR_ADIT_3211', null])
   })
 
-  test('tells on whose side it failed', async () => {
+  test('has the party at which it failed', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const port = await world.service((request, response) => {
@@ -90,7 +90,7 @@ suite('the reason for an answer', () => {
     assert.equal(dead.backend_id, labelled.id)
   })
 
-  test('is given for what no endpoint answers, and by a service of its own id never', async () => {
+  test('exists for requests without an endpoint, and a service cannot set its id', async () => {
     await using world = await World.start()
     const nothing = await world.ask('nobody.example.test')
     assert.equal((await look(world, nothing.requestId)).error_code, 'ERR_ADIT_3200')
@@ -103,7 +103,7 @@ suite('the reason for an answer', () => {
     assert.equal((await world.server.api.get('/requests/rq_forged')).status, 404)
   })
 
-  test('has the bytes of content both ways, and the versions of HTTP and TLS', async () => {
+  test('has the body bytes both ways, and the versions of HTTP and TLS', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const backend = await world.static((request, response) => {
@@ -139,7 +139,7 @@ suite('the reason for an answer', () => {
     session.close()
   })
 
-  test('has the bytes that came and left after a change of protocol', async () => {
+  test('has the bytes both ways after an upgrade', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const service = createServer(socket => {
@@ -152,17 +152,17 @@ suite('the reason for an answer', () => {
     const { port } = service.address() as AddressInfo
     const backend = await world.make('/backends/static', { address: `127.0.0.1:${port}` })
     await world.route(edge, '/', backend.id)
-    const visitor = connectTls({
+    const client = connectTls({
       port: world.server.bound.https?.port ?? 0,
       host: '127.0.0.1',
       servername: 'a.example.test',
       ca: world.ca,
     })
-    visitor.write('GET / HTTP/1.1\r\nHost: a.example.test\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n')
-    await once(visitor, 'data')
-    visitor.write('hello')
-    visitor.resume().on('end', () => visitor.end())
-    await once(visitor, 'close')
+    client.write('GET / HTTP/1.1\r\nHost: a.example.test\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n')
+    await once(client, 'data')
+    client.write('hello')
+    client.resume().on('end', () => client.end())
+    await once(client, 'close')
     const found = await until(async () => (await world.server.api.get('/requests')).body.requests[0], {
       fits: body => body.content_ms !== null,
     })
@@ -170,7 +170,7 @@ suite('the reason for an answer', () => {
     service.close()
   })
 
-  test('has neither for a request that cannot be read, by plain HTTP', async () => {
+  test('has neither for a malformed request over plain HTTP', async () => {
     await using world = await World.start()
     const socket = connect({ port: world.server.bound.http?.port ?? 0, host: '127.0.0.1' })
     socket.end('no request\r\n\r\n')
@@ -181,7 +181,7 @@ suite('the reason for an answer', () => {
     assert.ok(found.response_bytes > 0)
   })
 
-  test('is kept for the last requests only, newest first, by pages', async () => {
+  test('exists for the last requests only, newest first, in pages', async () => {
     await using world = await World.start({ kept_requests: '5' })
     const edge = await world.edge(['a.example.test'])
     await world.route(edge, '/', await world.saying('fine'))

@@ -31,7 +31,7 @@ export interface Got {
   readonly requestId: string
 }
 
-/** A server with edges, and visitors that reach them by TLS. */
+/** A server with edges, and clients that connect over TLS. */
 export class World implements AsyncDisposable {
   readonly server: TestServer
   readonly ca: Buffer

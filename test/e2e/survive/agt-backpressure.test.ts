@@ -18,7 +18,7 @@ const BOUND_KIB = STREAMS * WINDOW_KIB + 64 * 1024
 const OTHERS = 99
 const ROUND_TRIPS = 20
 const BEAT = Buffer.alloc(4096, 'z')
-// What the kernel holds on four sockets, and windows; beyond it somebody would be collecting.
+// Kernel buffers of four sockets, and windows; more than that would be buffered without a bound.
 const BLOCKED_BYTES = 32 * MIB
 
 interface Urls {
@@ -26,7 +26,7 @@ interface Urls {
   readonly http: string
 }
 
-suite('a stream that is slow', () => {
+suite('a slow stream', () => {
   let gateway: GatewayProcess
   let services: Services
   let agent: AgentProcess
@@ -76,13 +76,13 @@ suite('a stream that is slow', () => {
   }
 
   const blockers: Readonly<Record<string, () => Promise<{ destroy(): unknown }>>> = {
-    'a TCP visitor who does not read': async () => (await visitTcp(at.tcp, `pour ${1024 * MIB}`)).pause(),
+    'a TCP client that does not read': async () => (await visitTcp(at.tcp, `pour ${1024 * MIB}`)).pause(),
     'a TCP service that does not read': async () => {
       const socket = await visitTcp(at.tcp, 'stuck')
       void pour(socket, 1024 * MIB, more => (services.poured += more))
       return socket
     },
-    'an HTTP visitor who does not read': async () => {
+    'an HTTP client that does not read': async () => {
       const { asked, response } = visitWeb(at.http, `/pour-${1024 * MIB}`)
       asked.end()
       return (await response).pause()
@@ -96,7 +96,7 @@ suite('a stream that is slow', () => {
 
   let alone: readonly number[] | undefined
   for (const [name, block] of Object.entries(blockers)) {
-    test(`does not hold up the ${OTHERS} others: ${name}`, async context => {
+    test(`does not block the ${OTHERS} others: ${name}`, async context => {
       alone ??= await others()
       services.poured = 0
       const blocked = await block()
@@ -109,7 +109,7 @@ suite('a stream that is slow', () => {
       }
       tell(context, { ...figures, 'MiB before it blocked': poured / MIB })
       assert.ok(poured > 0)
-      assert.ok(poured < BLOCKED_BYTES, `${poured} bytes were taken for somebody who reads none`)
+      assert.ok(poured < BLOCKED_BYTES, `${poured} bytes were accepted for a peer that reads none`)
       assert.equal(beside.length, alone.length)
       // How quick they are depends on what else the machine does; it is judged in long runs.
       if (long) assert.ok(percentile(beside, 0.99) < Math.max(500, 5 * percentile(alone, 0.99)))
@@ -123,22 +123,22 @@ suite('a stream that is slow', () => {
     return Number(bytes.toString())
   }
   const directions: Readonly<Record<string, (bytes: number) => Promise<number>>> = {
-    'visitor to service, TCP': async bytes => {
+    'client to service, TCP': async bytes => {
       const socket = await visitTcp(at.tcp, 'sip')
       const [size] = await Promise.all([sizeOf(socket), pour(socket, bytes)])
       return size
     },
-    'service to visitor, TCP': async bytes => {
+    'service to client, TCP': async bytes => {
       const socket = await visitTcp(at.tcp, `pour ${bytes}`)
       socket.end()
       return sip(socket, REST_MS)
     },
-    'visitor to service, HTTP': async bytes => {
+    'client to service, HTTP': async bytes => {
       const { asked, response } = visitWeb(at.http, '/sip', 'POST')
       await pour(asked, bytes)
       return sizeOf(await response)
     },
-    'service to visitor, HTTP': async bytes => {
+    'service to client, HTTP': async bytes => {
       const { asked, response } = visitWeb(at.http, `/pour-${bytes}`)
       asked.end()
       return sip(await response, REST_MS)
@@ -146,7 +146,7 @@ suite('a stream that is slow', () => {
   }
 
   for (const [name, transfer] of Object.entries(directions)) {
-    test(`is not collected in memory: ${SIZE / MIB} MiB, ${name}`, async context => {
+    test(`is not buffered in memory: ${SIZE / MIB} MiB, ${name}`, async context => {
       const all = (bytes: number) => Promise.all(Array.from({ length: STREAMS }, () => transfer(bytes)))
       await all(MIB)
       using ofGateway = new Peak(gateway.pid)
@@ -167,7 +167,7 @@ suite('a stream that is slow', () => {
     })
   }
 
-  test('adds no listener for each time that it waits', () => {
+  test('adds no listener for each wait', () => {
     assert.doesNotMatch(complaints + agent.stderr, /MaxListeners/)
   })
 })

@@ -59,16 +59,16 @@ async function startAgents(
   return { agents, ports }
 }
 
-/** A visitor of a TCP tunnel, which waits through an outage. */
-function tcpVisitor(url: string): Disposable {
+/** A client of a TCP tunnel that retries during an outage. */
+function tcpClient(url: string): Disposable {
   const socket = connectTcp(Number(url.split(':').at(-1)), HOST).on('error', () => undefined)
   return { [Symbol.dispose]: () => socket.destroy() }
 }
 
 const isOnline = ({ status }: Agent): boolean => status.state === 'online'
 
-suite('a link that comes and goes', () => {
-  test(`${ROUNDS} times leaves nothing behind in the gateway`, async context => {
+suite('a flapping link', () => {
+  test(`${ROUNDS} times leaks nothing in the gateway`, async context => {
     await using service = await web((asked, response) => {
       if (asked.url === '/endless') response.write('beginning')
       else response.end('hello')
@@ -83,7 +83,7 @@ suite('a link that comes and goes', () => {
     const cuts: Promise<void>[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const host = `flap-${round % AGENTS}.adit.localhost`
-      using _ = tcpVisitor(ports[round % AGENTS] ?? '')
+      using _ = tcpClient(ports[round % AGENTS] ?? '')
       await until(() => agents.every(isOnline))
       // A tunnel is back a moment after its agent; until then a visit is refused.
       const answer = await until(() => endless(http, host), { next: () => wait(50) })

@@ -112,8 +112,8 @@ const boundEnd = (gateway: ScriptedGateway, after: number): GatewayEnd | undefin
 
 const isAlive = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null
 
-suite('the program of an agent, at a gateway that means it harm', () => {
-  test(`survives ${ROUNDS} rounds of it, goes on serving, and writes nothing anywhere`, async context => {
+suite('an agent process, connected to a hostile gateway', () => {
+  test(`survives ${ROUNDS} rounds, keeps serving, and writes no files`, async context => {
     await using service = await tcp(socket => socket.end('alive'))
     await using gateway = await ScriptedGateway.start(climbing)
     using home = new Home(gateway.ca)

@@ -45,7 +45,7 @@ async function send(url: URL, method: string, agent: HttpAgent): Promise<Result>
   }
 }
 
-suite('a link that breaks again and again under load', () => {
+suite('a link that is cut repeatedly under load', () => {
   for (const upstreamProtocol of ['http1', 'http2'] as const)
     test(`loses no idempotent request and repeats no other one in ${CUTS} cuts, to ${upstreamProtocol}`, async () => {
       await using server = await startServer()

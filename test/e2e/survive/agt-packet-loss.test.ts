@@ -7,7 +7,7 @@ import type { Lost } from './agt-support-relay.ts'
 import { long, tell, wait } from './figures.ts'
 import { until } from '../../support/until.ts'
 
-// Heartbeats every 5 s, and 10 s of silence. Whoever still hears the other hears its last heartbeat 5 s after the loss
+// Heartbeats every 5 s, and 10 s of silence. An end that still receives gets the last heartbeat of the other 5 s after the loss
 // began. A little more for the timers of a machine that has other work too.
 const NOTICED_MS = long ? 15_000 + 1000 : 60_000
 const GONE_MS = long ? 20_000 : 60_000
@@ -27,9 +27,9 @@ interface Listed {
   readonly tunnel_session: { readonly id: string }
 }
 
-suite('packets that are lost without a word', { skip }, () => {
+suite('silently dropped packets', { skip }, () => {
   for (const lost of ['both', 'to gateway', 'to agent'] satisfies Lost[]) {
-    test(`are noticed by both ends in 15 s: ${lost}`, async context => {
+    test(`are detected by both ends in 15 s: ${lost}`, async context => {
       using cable = new Cable()
       await using gateway = await GatewayProcess.start({ ADIT_AGENT_ADDR: `${cable.address}:${AGENT_PORT}` })
       await using agent = new AgentProcess(

@@ -35,7 +35,7 @@ const disposable = (agent: Agent): Agent & AsyncDisposable =>
 const signIn = async (options: AgentOptions): Promise<Agent & AsyncDisposable> =>
   disposable(await connect(options))
 
-suite('a side that says nothing', { concurrency: true }, () => {
+suite('a silent peer', { concurrency: true }, () => {
   let gateway: GatewayProcess
   let several: GatewayProcess
   before(async () => {
@@ -51,7 +51,7 @@ suite('a side that says nothing', { concurrency: true }, () => {
     (await gateway.all('tunnel_sessions')).some(session => session['id'] === id)
 
   for (const lost of ['both', 'to gateway', 'to agent'] satisfies Lost[]) {
-    test(`is noticed by both in 15 s when bytes are lost: ${lost}`, async context => {
+    test(`is detected by both ends in 15 s when bytes are lost: ${lost}`, async context => {
       await using relay = await LossyRelay.start(gateway.agentPort)
       const watch = new Watch()
       const options = { ...gateway.options, server: relay.address, retry: RETRY }
@@ -88,7 +88,7 @@ suite('a side that says nothing', { concurrency: true }, () => {
     })
   }
 
-  test('does not keep a name from the same person on a new connection', async context => {
+  test('does not keep a name from the same credential on a new connection', async context => {
     await using relay = await LossyRelay.start(gateway.agentPort)
     await using old = await signIn({ ...gateway.options, server: relay.address })
     const endpoint = { proto: 'http', domain: 'half-mine', forwardTo: 1 } as const
@@ -113,7 +113,7 @@ suite('a side that says nothing', { concurrency: true }, () => {
       await work(`/tunnel_sessions/${agent.sessionId}`)
     }
 
-    test(`says so at once when it cannot carry out a command, ${where}`, async () => {
+    test(`reports at once that it does not support a command, ${where}`, async () => {
       let ran = 0
       const options = { commands: { restart: () => void ran++ }, unsupported: { restart: WINDOWS } }
       await withAgent(options, async path => {
@@ -124,7 +124,7 @@ suite('a side that says nothing', { concurrency: true }, () => {
       })
     })
 
-    test(`is told of in its own words when a command failed, ${where}`, async () => {
+    test(`has its error message returned when a command failed, ${where}`, async () => {
       for (const reason of [
         'updates are off',
         'one is running already',
@@ -143,7 +143,7 @@ suite('a side that says nothing', { concurrency: true }, () => {
     })
 
     for (const command of ['stop', 'restart', 'update'] as const) {
-      test(`is waited for 10 s when it was told to ${command}, ${where}`, async context => {
+      test(`is waited for 10 s after the command ${command}, ${where}`, async context => {
         await withAgent({ commands: { [command]: () => new Promise<void>(() => undefined) } }, async path => {
           const begun = performance.now()
           const { status, body } = await at().api.post(`${path}/${command}`)

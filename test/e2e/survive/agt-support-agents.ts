@@ -27,7 +27,7 @@ function onStatus(): (status: AgentStatus) => void {
   let wasOnline = true
   return ({ state, error, retryInMs = 0 }) => {
     if (state === 'reconnecting') {
-      // Only the first attempt after each loss is told; those that follow it are of the same loss.
+      // Only the first attempt after each loss is reported; the others belong to the same loss.
       if (wasOnline) tell({ is: 'lost', at: Date.now(), retryInMs, reason: error?.message ?? '' })
       wasOnline = false
     } else if (state === 'online') {

@@ -23,7 +23,7 @@ export class Cable implements Disposable {
     this.#inside('ip', 'link', 'set', 'lo', 'up')
   }
 
-  /** Packets are dropped where they arrive, so that whoever sends them hears of nothing. */
+  /** Packets are dropped on arrival, so that their sender gets no error. */
   drop(lost: Lost): void {
     const rules = (dev: string): string =>
       `table inet ${this.#table} { chain in { type filter hook input priority 0; iifname "${dev}" drop; }; }`

@@ -35,9 +35,9 @@ export async function sip(source: Readable, restMs: number): Promise<number> {
   return taken
 }
 
-/** The services behind the tunnels. What a visitor says first tells how they behave: `echo`, `pour 1000` and so on. */
+/** The services behind the tunnels. The first line of a client selects their behaviour: `echo`, `pour 1000` and so on. */
 export class Services implements AsyncDisposable {
-  /** Bytes that were given to visitors who do not take them. */
+  /** Bytes that were written for clients that do not read. */
   poured = 0
   readonly #restMs: number
   readonly #sockets = new Set<Socket>()
@@ -90,7 +90,7 @@ export class Services implements AsyncDisposable {
   }
 }
 
-/** A visitor of a TCP tunnel, who has said what he wants. */
+/** A client of a TCP tunnel that has sent its first line. */
 export async function visitTcp(url: string, wish: string): Promise<Socket> {
   const socket = connect({ host: HOST, port: Number(url.split(':').at(-1)), allowHalfOpen: true })
   socket.on('error', () => undefined)
@@ -100,7 +100,7 @@ export async function visitTcp(url: string, wish: string): Promise<Socket> {
   return socket
 }
 
-/** A visitor of a web tunnel; the answer is that of `response`. */
+/** A client of an HTTP tunnel; `response` emits its response. */
 export function visitWeb(url: string, path: string, method = 'GET') {
   const { host, port } = new URL(url)
   const asked = request({ host: HOST, port, path, method, headers: { host }, agent: false })

@@ -24,7 +24,7 @@ for (const workers of [1, 2]) {
     const listed = async (id: string): Promise<boolean> =>
       (await gateway.all('tunnel_sessions')).some(session => session['id'] === id)
 
-    test('the id of a session without its cookie is worth nothing', async () => {
+    test('the id of a session without its cookie is rejected', async () => {
       using victim = await rawSignIn(gateway, victimToken)
       const bound = await victim.bind('http', { Domain: 'robbed' })
       // Several times, so that every process is asked.
@@ -40,7 +40,7 @@ for (const workers of [1, 2]) {
       assert.equal((await victim.rebind(bound)).Id, bound.Id)
     })
 
-    test('the cookie of another session, or under another credential, is worth nothing', async () => {
+    test('the cookie of another session, or under another credential, is rejected', async () => {
       using victim = await rawSignIn(gateway, victimToken)
       using other = await rawSignIn(gateway, victimToken)
       const { clientId } = victim
@@ -57,7 +57,7 @@ for (const workers of [1, 2]) {
       assert.ok(await listed(clientId))
     })
 
-    test('the answer to a bind, replayed under another credential, is refused or makes another tunnel', async () => {
+    test('a bind response that is replayed under another credential is refused or creates another tunnel', async () => {
       using victim = await rawSignIn(gateway, victimToken)
       const bound = await victim.bind('http', { Domain: 'replayed' })
       for (let turn = 0; turn < 2 * workers; turn++) {
@@ -68,14 +68,14 @@ for (const workers of [1, 2]) {
       await until(async () => !(await listed(victim.clientId)), {
         what: 'the victim has gone',
       })
-      // The name is free now, so anybody may have it; the tunnel of the victim nobody else.
+      // The name is free now, so any agent may bind it, but not as the tunnel of the victim.
       using thief = await rawSignIn(gateway, thiefToken)
       const again = await thief.rebind(bound)
       assert.equal(again.Error, '')
       assert.notEqual(again.Id, bound.Id)
     })
 
-    test(`of two agents who claim a name at the same time one gets it, ${CLAIMS} times`, async context => {
+    test(`of two agents that bind a name at the same time one gets it, ${CLAIMS} times`, async context => {
       const tokens = [victimToken, victimToken, thiefToken]
       const agents = await Promise.all(
         // As many as it takes to be connected to every process.
@@ -107,7 +107,7 @@ for (const workers of [1, 2]) {
       await Promise.all(agents.map(agent => agent.close()))
     })
 
-    test('a deleted credential ends all its sessions in 5 s, and they do not come back', async context => {
+    test('a deleted credential ends all its sessions in 5 s, and they do not reconnect', async context => {
       const { id, token } = await gateway.credential()
       const lost = new Map<number, AgentStatus>()
       const agents = await Promise.all(

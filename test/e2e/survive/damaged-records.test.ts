@@ -40,7 +40,7 @@ async function end({ child, ...process }: Process): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await process.end('SIGKILL')
 }
 
-/** What comes back on a connection to a port, to its end; undefined when nobody listens there. */
+/** All that a connection to a port receives; undefined if nothing listens there. */
 async function bytesFrom(port: number): Promise<string | undefined> {
   const socket = dialPort(port, '127.0.0.1')
   let [text, isRefused] = ['', false]
@@ -186,7 +186,7 @@ async function variablesFor(more: Record<string, string> = {}): Promise<Record<s
 
 const onFile = (folder: Folder) => sqliteRows(join(folder.path, 'adit.db'))
 
-suite('random damage in rows of every kind', () => {
+suite('random damage of rows of every kind', () => {
   const seed = seedOfRun()
   const sound = new Folder()
   let service: Awaited<ReturnType<typeof echo>>

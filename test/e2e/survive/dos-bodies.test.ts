@@ -23,8 +23,8 @@ async function download(world: World, scheme: 'http' | 'https'): Promise<void> {
   await once(socket.resume(), 'close')
 }
 
-suite('content that one side does not take', { timeout: 900_000 }, () => {
-  test('is not kept by the gateway: a large upload into a service that rests', async context => {
+suite('content that one side does not read', { timeout: 900_000 }, () => {
+  test('is not buffered by the gateway: a large upload to a service that does not read', async context => {
     await using world = await World.start()
     await using shorts = new Shorts(world)
     shorts.start(20)
@@ -51,7 +51,7 @@ suite('content that one side does not take', { timeout: 900_000 }, () => {
     assert.ok(memory.growth < allowance(1), `memory grew by ${memory.growth} KiB`)
   })
 
-  test('is not kept by the gateway: downloads whose readers have stopped', async context => {
+  test('is not buffered by the gateway: downloads whose clients have stopped reading', async context => {
     await using world = await World.start()
     await using shorts = new Shorts(world)
     shorts.start(20)

@@ -37,8 +37,8 @@ async function torment(socket: Socket, messages: readonly Buffer[]): Promise<voi
   socket.destroy()
 }
 
-suite('what no agent sends', { timeout: 3_600_000 }, () => {
-  test('ends the connection it comes by, and neither the gateway nor anybody else', async context => {
+suite('invalid input', { timeout: 3_600_000 }, () => {
+  test('from an agent closes its connection, and nothing else', async context => {
     await using world = await World.start()
     await using shorts = new Shorts(world)
     shorts.start(50)
@@ -74,7 +74,7 @@ suite('what no agent sends', { timeout: 3_600_000 }, () => {
     assert.ok(growth < 64 * 1024, `memory grew by ${growth} KiB`)
   })
 
-  test('nor any client of ssh, does no more than that', async context => {
+  test('from an ssh client does the same', async context => {
     await using world = await World.start()
     await using shorts = new Shorts(world)
     shorts.start(20)

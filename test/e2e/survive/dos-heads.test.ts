@@ -50,13 +50,13 @@ async function http2(world: World, name: string): Promise<number> {
   return status
 }
 
-suite('a head that is too large', { timeout: 600_000 }, () => {
+suite('a request head that is too large', { timeout: 600_000 }, () => {
   let world: World
   before(async () => (world = await World.start()))
   after(() => world[Symbol.asyncDispose]())
 
   for (const name of Object.keys(floods))
-    test(`with ${name} is refused at once, and takes no memory`, async context => {
+    test(`with ${name} is rejected at once, and uses no memory`, async context => {
       // What the first ones take is code and pools.
       for (let warm = 0; warm < 5; warm++)
         await Promise.all([http1(world, 'http', name), http1(world, 'https', name), http2(world, name)])
@@ -83,7 +83,7 @@ suite('a head that is too large', { timeout: 600_000 }, () => {
         [...statuses].filter(status => ![0, 400, 414, 431].includes(status)),
         [],
       )
-      assert.ok(statuses.size > 1 || !statuses.has(0), 'nobody is told anything')
+      assert.ok(statuses.size > 1 || !statuses.has(0), 'no request gets a response')
       assert.ok(slowest < QUICK_MS, `one took ${slowest} ms`)
       assert.ok(memory.growth < 64 * 1024, `memory grew by ${memory.growth} KiB`)
     })

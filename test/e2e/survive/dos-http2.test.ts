@@ -75,7 +75,7 @@ suite('a flood of HTTP/2', { timeout: 600_000 }, () => {
   after(() => world[Symbol.asyncDispose]())
 
   for (const [name, make] of Object.entries(floods))
-    test(`with ${name} costs the one who sends it its connection, and others nothing`, async context => {
+    test(`with ${name} closes the connection of its sender, and other clients are unaffected`, async context => {
       await using shorts = new Shorts(world)
       shorts.start(100)
       await until(() => shorts.answered > 50)
@@ -98,7 +98,7 @@ suite('a flood of HTTP/2', { timeout: 600_000 }, () => {
       assert.ok(memory.growth < 64 * 1024, `memory grew by ${memory.growth} KiB`)
     })
 
-  test('leaves the gateway as it was', async () => {
+  test('leaks nothing in the gateway', async () => {
     assert.equal(await world.gateway.end('SIGTERM'), 0)
   })
 })

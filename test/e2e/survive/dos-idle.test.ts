@@ -46,7 +46,7 @@ async function idle(world: World, localAddress?: string): Promise<Socket> {
 }
 
 suite('idle connections', { timeout: 300_000 }, () => {
-  test(`by TLS cost ${MOST_KIB} KiB each at most, and nobody else notices`, async context => {
+  test(`over TLS cost ${MOST_KIB} KiB each at most, and other clients are unaffected`, async context => {
     await using world = await World.start()
     await using shorts = new Shorts(world)
     // What the first ones take is code and pools.
@@ -98,7 +98,7 @@ suite('idle connections', { timeout: 300_000 }, () => {
       assert.match(await answer, /^HTTP\/1\.1 200 /)
       tell(context, {
         taken: taken.filter(({ closed }) => !closed).length,
-        'one more is told': words.slice(0, 12),
+        'one more gets': words.slice(0, 12),
       })
       assert.equal(taken.filter(({ closed }) => !closed).length, PER_ADDRESS)
       assert.match(words, /^HTTP\/1\.1 503 /)

@@ -34,7 +34,7 @@ const visits = (world: World, count: number): Promise<number[]> =>
   Promise.all(Array.from({ length: count }, () => visit(world)))
 
 suite('two gateway processes', { timeout: 300_000 }, () => {
-  test('answer for one agent alike, and each outlives the other', async context => {
+  test('both serve one agent, and each survives the other', async context => {
     await using world = await World.start({ environment: WORKERS })
     assert.deepEqual(new Set(await visits(world, 50)), new Set([200]))
     const workers = workersOf(world.pid)
@@ -62,11 +62,11 @@ suite('two gateway processes', { timeout: 300_000 }, () => {
   })
 
   test(
-    'that are told to stop give what lasts 30 seconds, and end with 0 before 35',
+    'that are sent SIGTERM give open connections 30 seconds, and exit with 0 before 35',
     { skip: !long },
     context => stopWhileTalking(context, WORKERS),
   )
 
-  test('that are told to stop answer every request that they have accepted', context =>
+  test('that are sent SIGTERM complete every request that they have accepted', context =>
     stopUnderLoad(context, WORKERS))
 })

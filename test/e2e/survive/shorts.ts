@@ -19,7 +19,7 @@ const TIMEOUT_MS = 60_000
 const MOST_AT_ONCE = 100
 
 /**
- * What became of a short request. Only a failure is one that nobody may see: an answer that is missing or wrong.
+ * The result of a short request. Only a missing or wrong response is a failure.
  * `refused`: the connection could not be opened, so nothing was accepted.
  * `queued`: the system had taken the connection, and closed it by a reset with the listener before the gateway knew of
  * it. A connection that the gateway has taken and then gives up ends otherwise, and that is a failure.
@@ -38,7 +38,7 @@ class Lost extends Error {
   }
 }
 
-/** Short honest requests, in all ways that visitors ask: plain, by TLS, kept alive, new each time, and HTTP/2. */
+/** Short valid requests in all forms: plain, TLS, keep-alive, a new connection each time, and HTTP/2. */
 export class Shorts implements AsyncDisposable {
   readonly latencies: number[] = []
   readonly failures: string[] = []

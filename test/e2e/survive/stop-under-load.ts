@@ -96,7 +96,7 @@ export async function stopWhileTalking(
   assert.ok(lasted < EXIT_MS, `it took ${lasted} ms`)
 }
 
-/** Stops a gateway in the middle of all kinds of traffic, and sees to it that nobody is hurt. */
+/** Stops a gateway under all kinds of traffic, and asserts that no request fails. */
 export async function stopUnderLoad(
   context: TestContext,
   environment: Record<string, string> = {},

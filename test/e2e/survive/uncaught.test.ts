@@ -41,7 +41,7 @@ interface Reported {
   readonly reasons?: readonly { readonly code: string; readonly message: string }[]
 }
 
-suite('an error that no handler has taken', () => {
+suite('an uncaught error', () => {
   for (const workers of [1, 2])
     test(`leaves tunnels and API served, and is reported, with ADIT_WORKERS=${workers}`, async () => {
       using folder = new Folder()

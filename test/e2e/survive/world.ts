@@ -14,7 +14,7 @@ export const HOST = 'shop.adit.localhost'
 
 export interface WorldOptions {
   readonly environment?: Record<string, string>
-  /** Where visitors connect to. */
+  /** Where clients connect. */
   readonly address?: string
   /** Whose agent: that of the SDK when absent. */
   readonly agent?: 'sdk' | 'adit'

@@ -19,9 +19,9 @@ export interface VisitOptions {
   readonly headers?: Record<string, string>
   readonly body?: Buffer | string
   readonly agent?: Agent
-  /** What the visitor trusts. */
+  /** The CAs that the client trusts. */
   readonly ca?: string
-  /** Who the visitor is. */
+  /** The certificate of the client. */
   readonly cert?: string
   readonly key?: string
 }
@@ -33,7 +33,7 @@ export interface Seen {
   readonly text: string
 }
 
-/** What a visitor gets; the certificate of the server is checked. */
+/** The response that a client gets; the server certificate is verified. */
 export async function visit(url: string, options: VisitOptions = {}): Promise<Seen> {
   const { body, ...rest } = options
   const make = url.startsWith('https:') ? httpsRequest : httpRequest
@@ -57,14 +57,14 @@ export async function tell(url: string, text: string): Promise<string> {
   return (await buffer(socket)).toString()
 }
 
-/** A connection to a TLS endpoint, its certificate checked; the visitor may have one, too. */
+/** A connection to a TLS endpoint whose certificate is verified, with or without a client certificate. */
 export async function secure(
   url: string,
   ca: string,
-  visitor: { readonly cert?: string; readonly key?: string } = {},
+  identity: { readonly cert?: string; readonly key?: string } = {},
 ): Promise<TLSSocket> {
   const servername = new URL(url.replace(/^tls:/, 'https:')).hostname
-  const socket = tlsConnect({ port: portOf(url), host: '127.0.0.1', servername, ca, ...visitor })
+  const socket = tlsConnect({ port: portOf(url), host: '127.0.0.1', servername, ca, ...identity })
   await once(socket, 'secureConnect')
   return socket
 }

@@ -25,7 +25,7 @@ export const echoing = () =>
 
 export const echoOf = ({ text }: Seen): Echo => JSON.parse(text) as Echo
 
-/** A gateway, the SDK, a service, and visitors who trust the gateway's root. */
+/** A gateway, the SDK, a service, and clients that trust the gateway's root. */
 export interface World extends AsyncDisposable {
   readonly server: TestServer
   readonly sdk: Sdk

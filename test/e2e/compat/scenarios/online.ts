@@ -4,12 +4,12 @@ import type { Value } from '../client.ts'
 import type { Trial } from '../trial.ts'
 import type { Scenarios } from './index.ts'
 
-const nobody = 'no user has signed in'
+const noUser = 'no user has signed in'
 
-/** What exists only while visitors are signed in: here none is. */
+/** Resources that exist only while users are signed in: here none is. */
 async function absent(trial: Trial, prefix: string, methods: readonly string[]): Promise<void> {
-  await trial.works('list', [], items => assert.deepStrictEqual(items, []), `, empty: ${nobody}`)
-  for (const method of methods) await trial.finds404(method, [newId(prefix)], nobody)
+  await trial.works('list', [], items => assert.deepStrictEqual(items, []), `, empty: ${noUser}`)
+  for (const method of methods) await trial.finds404(method, [newId(prefix)], noUser)
 }
 
 /** The one thing of its kind that is online, in the list and by its id. */

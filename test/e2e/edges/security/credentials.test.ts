@@ -10,7 +10,7 @@ const LOGIN = `ann:${secretText('password')}`
 const GOOD = basic(LOGIN)
 const BAD = basic('eve:guess')
 
-suite('one credential, and no way around it', () => {
+suite('authentication cannot be bypassed', () => {
   let edge: GuardedEdge
 
   before(async () => {
@@ -24,7 +24,7 @@ suite('one credential, and no way around it', () => {
   const status = async (lines: string, target = '/', method = 'GET', rest = ''): Promise<number> =>
     (await sent(edge.world, GATED, head(target, GATED, lines, method) + rest)).status
 
-  test('SEC-09 the password is that of Authorization, and of nothing else', async () => {
+  test('SEC-09 the password is read from Authorization only', async () => {
     const chunked = 'Transfer-Encoding: chunked\r\n'
     const refused = {
       'no credential': await status(''),
@@ -54,7 +54,7 @@ suite('one credential, and no way around it', () => {
     assert.deepEqual(edge.secret.taken(), [])
   })
 
-  test('SEC-09 neither is it over HTTP/2', async () => {
+  test('SEC-09 the same holds over HTTP/2', async () => {
     using made = await session(edge.world, GATED)
     const at = async (fields: Record<string, string | string[]>): Promise<number> =>
       (await streamed(made, { ':path': '/', ':authority': GATED, ...fields })).status
@@ -70,7 +70,7 @@ suite('one credential, and no way around it', () => {
     edge.secret.taken()
   })
 
-  test('SEC-09 a password that was good stays here', async () => {
+  test('SEC-09 a valid password is not forwarded to the service', async () => {
     assert.equal(await status(`Authorization: ${GOOD}\r\nConnection: authorization\r\n`), 400)
     assert.deepEqual(edge.secret.taken(), [])
     assert.equal(await status(`Authorization: ${GOOD}\r\n`), 200)
@@ -79,7 +79,7 @@ suite('one credential, and no way around it', () => {
     assert.ok(!request.includes(GOOD.slice(6)))
   })
 
-  test('SEC-09 the API changes what the address names, whatever the content names', async () => {
+  test('SEC-09 the API changes the resource of the path, whatever the body names', async () => {
     const { world } = edge
     const { api } = world.server
     const [mine, other] = [await world.make('/ip_policies', {}), await world.make('/ip_policies', {})]
@@ -156,7 +156,7 @@ suite('one credential, and no way around it', () => {
     ].map(line => [`${line}\r\n`] as const),
   ]
 
-  test('SEC-10 no program, path, method or field opens a guarded route', async () => {
+  test('SEC-10 no user agent, path, method or field opens a protected route', async () => {
     await each(magic, async ([lines, path = '', method]) => {
       const answer = await sent(edge.world, HOST, head(`/admin${path}`, HOST, lines, method))
       assert.equal(answer.status, 403, `${method} ${path} ${lines}`)
@@ -165,7 +165,7 @@ suite('one credential, and no way around it', () => {
     assert.deepEqual(edge.secret.taken(), [])
   })
 
-  test('SEC-10 health and numbers are told where visitors do not come', async () => {
+  test('SEC-10 health and metrics are not served on client listeners', async () => {
     const { api } = edge.world.server
     for (const path of ['/healthz', '/readyz']) assert.equal((await api.get(path)).status, 200)
     for (const path of ['/healthz', '/readyz', '/metrics']) {

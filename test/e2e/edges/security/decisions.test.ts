@@ -62,7 +62,7 @@ suite('the decision on a request', () => {
   /** Sends any bytes, by a connection that names no host, so that all depends on what is in them. */
   async function outcome(request: string): Promise<Outcome> {
     const socket = await secured(edge.world)
-    // They may be the start of something longer, for which nobody should wait.
+    // They may be the start of something longer, for which the test does not wait.
     socket.end(Buffer.from(request, 'latin1'))
     const answer = readAnswer(await buffer(socket).catch(() => Buffer.alloc(0)))
     const id = answer.headers.get('adit-request-id')
@@ -79,7 +79,7 @@ suite('the decision on a request', () => {
     }
   }
 
-  /** What was forwarded, as a visitor would send it: without what tells that it has been here. */
+  /** What was forwarded, as a client would send it: without the fields that detect loops. */
   const again = (request: string): string => request.replace(/^(?:via|adit-request-id): .*\r\n/gim, '')
 
   test('SEC-01 SEC-02 SEC-03 SEC-04 SEC-05 SEC-06, SEC-11 is the decision on what is forwarded, for any bytes', async () => {

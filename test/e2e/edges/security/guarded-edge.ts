@@ -30,7 +30,7 @@ interface Shown {
   readonly status: number
 }
 
-/** An edge of two names, some of whose routes let nobody in who is tested here. */
+/** An edge of two names, some of whose routes deny the clients of these tests. */
 export class GuardedEdge implements AsyncDisposable {
   readonly world: World
   /** Behind the routes without a guard. */

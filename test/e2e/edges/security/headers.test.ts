@@ -18,9 +18,9 @@ import {
 } from './support.ts'
 
 const HOST = 'a.example.test'
-const CLAIM = 'the-visitors-own'
+const CLAIM = 'claimed-by-client'
 
-/** What the gateway says of visitors, or of its own answers; nobody else may. */
+/** Fields that only the gateway may set, about clients or its own responses. */
 const ours = [
   'x-forwarded-for',
   'x-forwarded-proto',
@@ -95,7 +95,7 @@ const claims = (fields: readonly (readonly [string, string])[]): string[] =>
   fields.filter(([, value]) => value.includes(CLAIM)).map(([name]) => name)
 
 /** Every way to the service: by edge, by an agent's tunnel, by plain HTTP. */
-suite('what only the gateway says', () => {
+suite('a field that only the gateway sets', () => {
   let world: World
   let service: Recorder
   /** Sends a request in some way, and answers with its status. */
@@ -128,7 +128,7 @@ suite('what only the gateway says', () => {
   })
 
   for (const way of [HOST, 't.adit.localhost', 'p.adit.localhost']) {
-    test(`SEC-07 is never what a visitor of ${way} claims, in any spelling, once or twice`, async () => {
+    test(`SEC-07 never has the value that a client of ${way} sends, in any spelling, once or twice`, async () => {
       const lines = ours.flatMap(dropped).map(name => `${name}: ${CLAIM}\r\n`)
       for (let at = 0; at < lines.length; at += 40) {
         const some = lines.slice(at, at + 40).join('')
@@ -142,7 +142,7 @@ suite('what only the gateway says', () => {
       }
     })
 
-    test(`SEC-07 a name with an underscore is refused at ${way}`, async () => {
+    test(`SEC-07 with an underscore in its name is rejected at ${way}`, async () => {
       for (const name of ours.flatMap(underscored)) {
         assert.equal(await ways.get(way)?.(`${name}: ${CLAIM}\r\n`), 400, name)
         assert.deepEqual(service.taken(), [], name)
@@ -150,7 +150,7 @@ suite('what only the gateway says', () => {
     })
   }
 
-  test('SEC-08 cannot be taken away by naming it in Connection', async () => {
+  test('SEC-08 cannot be removed by naming it in Connection', async () => {
     for (const name of ours.flatMap(each => [mixed(each), each.replaceAll('-', '_')])) {
       assert.equal(await ways.get(HOST)?.(`${capitals(name)}: x\r\nConnection: ${name}\r\n`), 400, name)
       assert.deepEqual(service.taken(), [], name)
@@ -160,7 +160,7 @@ suite('what only the gateway says', () => {
     assert.ok(names.includes('x-forwarded-for') && !names.includes('x-mine'))
   })
 
-  test('SEC-08 is not believed in trailers', async () => {
+  test('SEC-08 is removed from trailers', async () => {
     const chunks = (trailer: string): string => `1\r\na\r\n0\r\n${trailer}\r\n`
     const coding = 'Transfer-Encoding: chunked\r\nTrailer: x-sum\r\n'
     const spelled = ours.flatMap(name => [
@@ -176,7 +176,7 @@ suite('what only the gateway says', () => {
     assert.match(service.taken()[0] ?? '', /\r\n0\r\nX-Sum: 1\r\n\r\n$/)
   })
 
-  test('SEC-07 SEC-08 is not believed over HTTP/2 either, in heads and trailers', async () => {
+  test('SEC-07 SEC-08 is removed over HTTP/2 too, in heads and trailers', async () => {
     using made = await session(world, HOST)
     const pairs = { ':path': '/', ':authority': HOST, ':method': 'POST' }
     for (const name of ours.flatMap(each => [each, each.replaceAll('-', '.'), each.replaceAll('-', '~')])) {
@@ -196,7 +196,7 @@ suite('what only the gateway says', () => {
       }
   })
 
-  test('SEC-07 is not what a service claims of its answers, in heads and trailers', async () => {
+  test('SEC-07 never has the value that a service sends, in heads and trailers', async () => {
     const marks = {
       'adit-request-id': CLAIM,
       'adit-error-code': CLAIM,
@@ -232,7 +232,7 @@ suite('what only the gateway says', () => {
     second.close()
   })
 
-  test('SEC-07 names that only look alike pass', async () => {
+  test('SEC-07 is not confused with similar names, which are forwarded', async () => {
     const names = [
       'x-adit-auth-user-id',
       'adit',

@@ -37,7 +37,7 @@ suite('a host', () => {
     return status === 200 ? text : [status, code]
   }
 
-  test('SEC-11 is the same in any case, with a root dot and with a port', async () => {
+  test('SEC-11 is the same in any case, with a trailing dot and with a port', async () => {
     for (const [name, text] of [
       [ONE, 'one'],
       [IDN, 'books'],
@@ -46,7 +46,7 @@ suite('a host', () => {
         assert.equal((await sent(world, name, head('/', host))).text, text, host)
   })
 
-  test('SEC-11 that is none, or two, is refused before anything is decided', async () => {
+  test('SEC-11 that is missing, invalid or repeated is rejected before routing', async () => {
     const odd = [
       '',
       ' ',
@@ -83,7 +83,7 @@ suite('a host', () => {
     assert.equal((await sent(world, ONE, head(`https://${ONE}/`, TWO))).status, 400)
   })
 
-  test('SEC-11 is not what other fields say', async () => {
+  test('SEC-11 is not taken from other fields', async () => {
     const fields = [
       'X-Forwarded-Host',
       'X-Host',
@@ -96,7 +96,7 @@ suite('a host', () => {
       assert.equal((await sent(world, ONE, head('/', ONE, more))).text, 'one')
   })
 
-  test('SEC-11 that nothing answers for gets a page and no way on, whatever it is called', async () => {
+  test('SEC-11 without an endpoint gets an error page and no redirect, whatever its name', async () => {
     for (const host of ['evil.test', `${ONE}.evil.test`, `x.${ONE}`, '127.0.0.1', '[::1]', 'localhost']) {
       const lines = 'Accept: text/html\r\n'
       const answers = [
@@ -112,7 +112,7 @@ suite('a host', () => {
     }
   })
 
-  test('SEC-11 with another port is sent to the one that we have', async () => {
+  test('SEC-11 with another port is redirected to the port of the listener', async () => {
     for (const port of ['', ':80', ':6666']) {
       const { status, headers } = await plainly(head('/x', `${ONE.toUpperCase()}.${port}`))
       const location = headers.get('location')
@@ -133,7 +133,7 @@ suite('a host', () => {
     assert.equal(await asked(SHARED, ONE), 'one')
   })
 
-  test('SEC-12 of another edge is misdirected on a connection that was well begun', async () => {
+  test('SEC-12 of another edge is misdirected on a connection with earlier valid requests', async () => {
     const socket = await secured(world, { servername: ONE })
     const keep = `GET / HTTP/1.1\r\nHost: ${ONE}\r\n\r\n`
     socket.end(keep + head('/', TWO))
@@ -142,7 +142,7 @@ suite('a host', () => {
     assert.match(text, /^HTTP\/1\.1 200 [^]*one[^]*HTTP\/1\.1 421 /)
   })
 
-  test('SEC-12 of another edge is misdirected on a shared connection of HTTP/2, which goes on', async () => {
+  test('SEC-12 of another edge is misdirected on a shared HTTP/2 connection, which stays open', async () => {
     using made = await session(world, ONE)
     const at = (authority: string) => streamed(made, { ':path': '/', ':authority': authority })
     assert.equal((await at(ONE)).text, 'one')
@@ -156,7 +156,7 @@ suite('a host', () => {
     assert.equal(both.status, 400)
   })
 
-  test('SEC-12 that was not named in the handshake gets a certificate without names of tenants', async () => {
+  test('SEC-12 that was not sent in the handshake gets a certificate without tenant names', async () => {
     for (const servername of ['', 'nobody.test', 'a_b.test']) {
       const socket = await secured(world, { servername })
       const names = String(socket.getPeerX509Certificate()?.subjectAltName)
@@ -169,7 +169,7 @@ suite('a host', () => {
     socket.end()
   })
 
-  test('SEC-12 under the same certificate is still of its own edge alone', async () => {
+  test('SEC-12 under the same certificate is still served by its own edge only', async () => {
     using folder = new Folder()
     const names = ['a', 'b'].map(letter => `${letter}.wild.example.test`)
     const { certificate, key } = await issue(folder, {
@@ -196,7 +196,7 @@ suite('a host', () => {
   })
 
   // That a name belongs to who reserves it is proved where certificates are issued, which is not here.
-  test('SEC-13 is answered for by its own edge before the wildcards over it, the nearest of those first', async () => {
+  test('SEC-13 is served by its own edge before wildcards above it, the nearest of those first', async () => {
     const made = new Map<string, string>()
     for (const name of ['*.w.example.test', '*.b.w.example.test', 'a.w.example.test', 'a.b.w.example.test']) {
       made.set(name, await world.edge([name]))

@@ -8,7 +8,7 @@ import { secretText } from '../../../support/secrets.ts'
 
 const HOST = 'a.example.test'
 
-/** A service that nobody may reach, and which notices who tries. */
+/** A service that must not be reached, and which counts attempts. */
 async function trap(host: string, handle?: RequestListener) {
   let connections = 0
   const server = createServer(handle ?? ((_, response) => response.end('inside')))
@@ -58,7 +58,7 @@ function tells(page: string, port: number): boolean {
   return text.includes(String(port)) || inside.some(address => address.length > 4 && text.includes(address))
 }
 
-suite('SEC-14 nobody is led into the network of the gateway', () => {
+suite('SEC-14 the network of the gateway cannot be reached', () => {
   test('SEC-14 by a static backend', async () => {
     await using world = await World.start({ egress_allow: '' })
     await using site = await trap('127.0.0.1')
@@ -107,7 +107,7 @@ suite('SEC-14 nobody is led into the network of the gateway', () => {
     assert.equal(site.connections(), 0)
   })
 
-  test('SEC-14 by an issuer outside that sends us on to one inside', async () => {
+  test('SEC-14 by a public issuer that redirects to an internal one', async () => {
     await using site = await trap('127.0.0.1')
     const hits: string[] = []
     await using outside = await trap('127.0.0.2', ({ url = '' }, response) => {

@@ -17,7 +17,7 @@ import { until } from '../../../support/until.ts'
 const HTML = 'text/html,application/xhtml+xml'
 const CENTRAL = 'idp.adit.localhost'
 
-/** What becomes part of a page, or runs in it, where somebody forgot to escape. */
+/** Payloads that become part of a page, or run in it, where escaping was forgotten. */
 const payloads = [
   '<script>alert(1)</script>',
   '</p></main><script>alert(1)</script>',
@@ -88,7 +88,7 @@ function assertPage({ headers, text }: Got, about: string): void {
   assertHarmless(text, about)
 }
 
-suite('SEC-22 a page shows what came from elsewhere as text', () => {
+suite('SEC-22 a page escapes external input', () => {
   for (const name of Object.keys(hints) as ErrorName[]) {
     const { text }: CatalogEntry = catalog[name]
     const places = [...text.matchAll(/\{(\w+)\}/g)].map(([, place]) => place ?? '')
@@ -107,7 +107,7 @@ suite('SEC-22 a page shows what came from elsewhere as text', () => {
   }
 })
 
-suite('SEC-22 a page that a visitor gets', () => {
+suite('SEC-22 a page that a client gets is safe', () => {
   const HOST = 'a.example.test'
   const SIGN_IN = 'in.example.test'
   const CLOSED = 'closed.example.test'
@@ -170,7 +170,7 @@ suite('SEC-22 a page that a visitor gets', () => {
       }
   })
 
-  test('SEC-22 whatever form of it was asked for', async () => {
+  test('SEC-22 whatever its media type is', async () => {
     for (const accept of [
       ...sendable.map(each => `text/html,${each}`),
       'application/json',
@@ -185,7 +185,7 @@ suite('SEC-22 a page that a visitor gets', () => {
     }
   })
 
-  test('SEC-22 when its request could not be read', async () => {
+  test('SEC-22 when its request could not be parsed', async () => {
     for (const payload of payloads) {
       const bytes = Buffer.from(payload)
       for (const request of [
@@ -257,7 +257,7 @@ suite('SEC-22 a page that a visitor gets', () => {
     provider.instead.clear()
   })
 
-  test('SEC-22 whoever the visitor is at the provider', async () => {
+  test('SEC-22 whatever the user is called at the provider', async () => {
     let shown = 0
     for (const payload of payloads) {
       provider.user = { ...ann, name: payload, login: payload, email: `${payload.slice(0, 60)}@example.test` }

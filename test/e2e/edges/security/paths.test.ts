@@ -8,14 +8,14 @@ import { type Answered, fieldsIn, head, sent, session, streamed } from './suppor
 
 const AMBIGUOUS = 'ERR_ADIT_90049'
 
-/** What a visitor saw and what stands in the log, of the same request. */
+/** The response to a request, and its log entry. */
 interface Seen {
   readonly target: string
   readonly answer: Answered
   readonly wanted: Decision
 }
 
-suite('a path that programs understand in different ways', () => {
+suite('a path with several interpretations', () => {
   let edge: GuardedEdge
 
   before(async () => {
@@ -74,7 +74,7 @@ suite('a path that programs understand in different ways', () => {
   }
 
   for (const host of [HOST, OTHER]) {
-    test(`SEC-01 SEC-02 SEC-03 SEC-04 SEC-05 SEC-06 leads to one route or is refused, and goes on byte for byte (HTTP/1.1, ${host})`, async () => {
+    test(`SEC-01 SEC-02 SEC-03 SEC-04 SEC-05 SEC-06 leads to one route or is rejected, and is forwarded byte for byte (HTTP/1.1, ${host})`, async () => {
       const all = hardTargets(host)
       // What is special to the second name is in a few rows.
       const targets = all.filter((target, at) => host === HOST || target.includes('onl') || at % 4 === 0)

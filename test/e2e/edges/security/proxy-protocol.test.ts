@@ -21,7 +21,7 @@ const second = (hex: string): Buffer => Buffer.from(SIGNATURE + hex, 'hex')
 const prefaces: readonly (readonly [name: string, bytes: Buffer])[] = [
   ['version 1', Buffer.from(`PROXY TCP4 ${CLAIMED} 192.0.2.2 1 443\r\n`)],
   ['version 1 for IPv6', Buffer.from('PROXY TCP6 2001:db8::1 2001:db8::2 1 443\r\n')],
-  ['version 1 of nobody', Buffer.from('PROXY UNKNOWN\r\n')],
+  ['version 1, UNKNOWN', Buffer.from('PROXY UNKNOWN\r\n')],
   ['version 1 with nonsense', Buffer.from('PROXY TCP4 999.0.2.1 x y z\r\n')],
   ['version 2', second(`2111000c${ADDRESSES}`)],
   ['version 2 that says it is local', second('20000000')],
@@ -40,7 +40,7 @@ async function said(socket: Socket, bytes: Buffer): Promise<Buffer> {
   return buffer(socket).catch(() => Buffer.alloc(0))
 }
 
-suite('a preface of the PROXY protocol', () => {
+suite('a PROXY header', () => {
   let world: World
   let service: Recorder
 
@@ -59,7 +59,7 @@ suite('a preface of the PROXY protocol', () => {
 
   const plain = (port: number | undefined) => connect({ port: port ?? 0, host: '127.0.0.1' })
 
-  const visitors = async (): Promise<[Socket, string][]> => [
+  const clients = async (): Promise<[Socket, string][]> => [
     [plain(world.server.bound.http?.port), PLAIN],
     [await secured(world, { servername: HOST }), HOST],
   ]
@@ -67,15 +67,15 @@ suite('a preface of the PROXY protocol', () => {
   for (const [name, preface] of prefaces) {
     const behind = (host: string): Buffer => Buffer.concat([preface, Buffer.from(head('/', host))])
 
-    test(`SEC-08 (${name}) is refused for HTTP, in the clear and inside of TLS`, async () => {
-      for (const [socket, host] of await visitors()) {
+    test(`SEC-08 (${name}) is rejected for HTTP, in cleartext and inside TLS`, async () => {
+      for (const [socket, host] of await clients()) {
         const answer = readAnswer(await said(socket, behind(host)))
         assert.equal(answer.status, 400)
         assert.deepEqual(service.taken(), [])
       }
     })
 
-    test(`SEC-08 (${name}) is refused where TLS, agents, SSH or the API begin`, async () => {
+    test(`SEC-08 (${name}) is rejected before TLS, and by the agent, SSH and API listeners`, async () => {
       const { https, agent, ssh } = world.server.bound
       const api = Number(new URL(world.server.api.url).port)
       for (const port of [https?.port, agent?.port, ssh?.port, api]) {
@@ -87,12 +87,12 @@ suite('a preface of the PROXY protocol', () => {
   }
 
   test('SEC-08 without one the same requests are served', async () => {
-    for (const [socket, host] of await visitors())
+    for (const [socket, host] of await clients())
       assert.equal(readAnswer(await said(socket, Buffer.from(head('/', host)))).status, 200)
     assert.match(service.taken().join(), /X-Forwarded-For: 127\.0\.0\.1\r\n/i)
   })
 
-  test('SEC-08 opens no port that is for others, and is plain data behind our own', async () => {
+  test('SEC-08 bypasses no restriction of a TCP port, and is plain data after the header of the gateway', async () => {
     const seen: Buffer[] = []
     await using behind = await tcp(socket => {
       const pieces: Buffer[] = []

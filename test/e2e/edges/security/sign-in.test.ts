@@ -54,7 +54,7 @@ const pairsOf = (lines: readonly string[]): string =>
     .map(line => line.split(';')[0])
     .join('; ')
 const locationOf = ({ headers }: Got): string => String(headers['location'] ?? '')
-/** Without the port, which visitors of the test do not name. */
+/** Without the port, which the clients of this test do not send. */
 const asked = (url: string): string => {
   const { hostname, pathname, search } = new URL(url)
   return hostname + pathname + search
@@ -131,7 +131,7 @@ for (const [form, others] of Object.entries(forms))
       assert.ok(done > 60, String(done))
     })
 
-    test('SEC-16 by plain HTTP leads to the same name by TLS', async () => {
+    test('SEC-16 over plain HTTP redirects to the same name over TLS', async () => {
       const plain = world.server.bound.http?.port ?? 0
       let moved = 0
       await each(targets, async target => {
@@ -144,7 +144,7 @@ for (const [form, others] of Object.entries(forms))
       assert.ok(moved > 60)
     })
 
-    test('SEC-16 its own paths lead nowhere that a parameter names', async () => {
+    test('SEC-16 never redirects to a URL in a parameter of its own paths', async () => {
       const names = [
         'redirect',
         'redirect_uri',
@@ -192,7 +192,7 @@ for (const [form, others] of Object.entries(forms))
       assert.deepEqual(seen, [{ url: '/', cookie: 'x=1; y=2' }])
     })
 
-    test('SEC-17 is for one host of one edge: the cookie opens no other', async () => {
+    test('SEC-17 is for one host of one edge: its cookie is rejected at others', async () => {
       const mine = await signedIn(HOST)
       assert.equal((await visit(HOST, mine)).text, 'in')
       seen = []
@@ -213,7 +213,7 @@ for (const [form, others] of Object.entries(forms))
       assert.deepEqual(seen, [])
     })
 
-    test('SEC-17 ends with every change of the cookie', async () => {
+    test('SEC-17 rejects every modified cookie', async () => {
       const cookie = await signedIn(HOST)
       const equals = cookie.indexOf('=') + 1
       const [name, value] = [cookie.slice(0, equals), cookie.slice(equals)]
@@ -229,7 +229,7 @@ for (const [form, others] of Object.entries(forms))
       assert.equal((await visit(HOST, cookie)).text, 'in')
     })
 
-    test('SEC-17 gives a new session, and ends the one that was brought along', async () => {
+    test('SEC-17 creates a new session, and ends the one of the request', async () => {
       const planted = await signedIn(HOST)
       const again = await visit(`${HOST}/auth/authn`, planted)
       const fresh = pairsOf(cookiesIn(await through(again, planted)))

@@ -108,7 +108,7 @@ class Site {
   }
 }
 
-suite('what services under the shared domain tell browsers', () => {
+suite('response headers of services under the shared domain', () => {
   let site: Site
   before(async () => {
     site = await Site.start({})
@@ -116,13 +116,13 @@ suite('what services under the shared domain tell browsers', () => {
   after(() => site[Symbol.asyncDispose]())
 
   for (const host of [HOST, SPOKEN2]) {
-    test(`is kept to their own host (${host})`, async () => {
+    test(`are kept to their own host (${host})`, async () => {
       assert.deepEqual(await site.fields(host), confined)
       assert.deepEqual(await site.fields2(host), confined)
     })
   }
 
-  test('is kept to their own host in interim responses, too', async () => {
+  test('are kept to their own host in interim responses, too', async () => {
     const text = await site.answer(HOST)
     assert.match(text, /^HTTP\/1\.1 103 /)
     assert.match(text, /^set-cookie: hint=1\r$/im)
@@ -143,7 +143,7 @@ suite('what services under the shared domain tell browsers', () => {
     ])
   })
 
-  test('is kept to their own host below another name, whose owner may be somebody else', async () => {
+  test('are kept to their own host below another name, which may have another owner', async () => {
     const port = await site.world.service((_, response) => {
       response.setHeader('set-cookie', 'a=1; Domain=own.adit.localhost').end()
     })
@@ -152,7 +152,7 @@ suite('what services under the shared domain tell browsers', () => {
     assert.deepEqual((await site.world.ask('sub.own.adit.localhost')).headers['set-cookie'], ['a=1'])
   })
 
-  test('is kept to their own host also where an agent adds it', async () => {
+  test('are kept to their own host also where an agent adds it', async () => {
     const port = await site.world.service((_, response) => response.end())
     const agent = await site.world.agent()
     const add = ['set-cookie: a=1; Domain=adit.localhost']
@@ -165,13 +165,13 @@ suite('what services under the shared domain tell browsers', () => {
     assert.deepEqual((await site.world.ask('added.adit.localhost')).headers['set-cookie'], ['a=1'])
   })
 
-  test('passes unchanged under other domains', async () => {
+  test('are forwarded unchanged under other domains', async () => {
     assert.deepEqual(await site.fields(FOREIGN), lines)
     assert.deepEqual(await site.fields2(FOREIGN), lines)
   })
 })
 
-test('with isolate_hosts off, all that services tell browsers passes unchanged', async () => {
+test('with isolate_hosts off, all response headers are forwarded unchanged', async () => {
   await using site = await Site.start({ isolate_hosts: 'off' })
   assert.deepEqual(await site.fields(HOST), lines)
   assert.deepEqual(await site.fields2(HOST), lines)

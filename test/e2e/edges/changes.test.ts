@@ -5,7 +5,7 @@ import { World } from './world.ts'
 import { until } from '../../support/until.ts'
 
 suite('a change by the API', () => {
-  test('acts on traffic at once and drops no connection', async t => {
+  test('applies to traffic at once and drops no connection', async t => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const [one, two] = [await world.saying('one'), await world.saying('two')]
@@ -23,7 +23,7 @@ suite('a change by the API', () => {
     agent.destroy()
   })
 
-  test('of a backend reaches every route that leads to it, through others too', async () => {
+  test('of a backend applies to every route that refers to it, directly or indirectly', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const leaf = await world.saying('before')
@@ -35,7 +35,7 @@ suite('a change by the API', () => {
     await until(() => world.ask('a.example.test'), { fits: ({ text }) => text === 'after' })
   })
 
-  test('leaves the circuit breakers of untouched routes alone, and those of touched ones', async () => {
+  test('keeps the state of a circuit breaker until its own settings change', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const broken = await world.saying('broken', 500)
@@ -59,7 +59,7 @@ suite('a change by the API', () => {
     await until(() => world.ask('a.example.test'), { fits: ({ status }) => status === 200 })
   })
 
-  test('takes a route, an edge and its endpoint away', async () => {
+  test('removes a route, an edge and its endpoint', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const [rest, inner] = [await world.saying('rest'), await world.saying('inner')]
@@ -82,8 +82,8 @@ suite('a change by the API', () => {
   })
 })
 
-suite('what cannot be served', () => {
-  test('answers 503 and why, and is served as soon as it can be', async () => {
+suite('an endpoint that cannot be served', () => {
+  test('answers 503 with the reason, and is served as soon as it can be', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
     const route = await world.route(edge, '/', await world.saying('fine'), {
