@@ -25,7 +25,7 @@ suite('certificates by server name', () => {
     ])
   })
 
-  test('are made into one context, however often they are asked for', async () => {
+  test('are loaded into one context, however often they are requested', async () => {
     const { certificates } = await newCertificates({ serves: () => true })
     const standard = await certificates.contextFor(undefined)
     assert.equal(await certificates.contextFor('a.adit.localhost'), standard)
@@ -55,7 +55,7 @@ suite('certificates by server name', () => {
     assert.deepEqual(asked, [])
   })
 
-  test('are chosen by a server that asks for them with a callback', async () => {
+  test('are selected by an SNI callback', async () => {
     const { authority, certificates } = await newCertificates({ serves: name => name === 'a.example' })
     const server = createServer({ SNICallback: certificates.sniCallback }, socket => socket.end())
     await once(server.listen(0, HOST), 'listening')
@@ -65,7 +65,7 @@ suite('certificates by server name', () => {
     server.close()
   })
 
-  test('are made for a few new names at a time; more clients get the default one meanwhile', async () => {
+  test('are issued for a few new names at a time; other clients get the default one meanwhile', async () => {
     const authority = await newAuthority()
     const gate = Promise.withResolvers<void>()
     let issued = 0
@@ -125,7 +125,7 @@ suite('certificates by server name', () => {
     server.close()
   })
 
-  test('that were replaced are forgotten, and no others', async () => {
+  test('that were replaced are evicted, and no others', async () => {
     const other = await newAuthority()
     const [a, b] = [await other.issue(['a.example']), await other.issue(['b.example'])]
     const { certificates } = await newCertificates({ uploaded: name => (name === 'a.example' ? a : b) })
@@ -140,7 +140,7 @@ suite('certificates by server name', () => {
     )
   })
 
-  test('of terms that cannot be kept are refused rather than loosened', async () => {
+  test('are refused for a configuration that cannot be applied', async () => {
     const { certificates } = await newCertificates()
     const identity = { certificatePem: 'nonsense', privateKeyPem: new Secret('nonsense') }
     const context = await certificates.contextFor('a.adit.localhost', { identity })

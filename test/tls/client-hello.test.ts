@@ -54,11 +54,11 @@ before(async () => {
 })
 
 suite('a ClientHello', () => {
-  test('is read with its name and protocols', () => {
+  test('is parsed with its server name and protocols', () => {
     assert.deepEqual(parseClientHello(hello), EXPECTED)
   })
 
-  test('of OpenSSL is read', async () => {
+  test('of OpenSSL is parsed', async () => {
     const seen = Promise.withResolvers<Buffer>()
     await using server = await startUpstream(socket =>
       socket.once('data', bytes => {
@@ -74,7 +74,7 @@ suite('a ClientHello', () => {
     if (client.exitCode === null) await once(client, 'exit')
   })
 
-  test('asks for more at every cut, never for less than it has or more than it needs', () => {
+  test('reports how many bytes are missing, wherever it is cut', () => {
     for (let size = 0; size < hello.length; size++) {
       const parsed = parseClientHello(hello.subarray(0, size))
       assert.equal(parsed.kind, 'more')
@@ -90,7 +90,7 @@ suite('a ClientHello', () => {
     }
   })
 
-  test('in tiny records is refused, because the work would grow with their square', () => {
+  test('in tiny records is refused, because parsing would be quadratic', () => {
     assert.equal(parseClientHello(recut(hello, 1)).kind, 'malformed')
   })
 
@@ -121,7 +121,7 @@ suite('a ClientHello', () => {
     assert.equal(nameIn(parseClientHello(helloWith(nameExtension(Buffer.from('A.Example.'))))), 'a.example')
   })
 
-  test('with two names is refused, as readers differ in which one they take', () => {
+  test('with two names is refused, as parsers differ in which one they use', () => {
     const [a, b] = [nameExtension(Buffer.from('a.example')), nameExtension(Buffer.from('b.example'))]
     assert.equal(nameIn(parseClientHello(helloWith(a, b))), 'malformed')
     const entry = (name: string) => Buffer.concat([Buffer.from([0, 0, name.length]), Buffer.from(name)])
@@ -130,13 +130,13 @@ suite('a ClientHello', () => {
     assert.equal(nameIn(parseClientHello(helloWith(list))), 'malformed')
   })
 
-  test('is not seen in other protocols', () => {
+  test('is not detected in other protocols', () => {
     for (const other of ['GET / HTTP/1.1', 'SSH-2.0-x', '\x80\x2e\x01\x03\x01', '\0', '\x16\x02'])
       assert.equal(parseClientHello(Buffer.from(other, 'latin1')).kind, 'not_tls')
     assert.equal(parseClientHello(Buffer.alloc(0)).kind, 'more')
   })
 
-  test('never makes the reader fail, whatever its bytes are', () => {
+  test('never makes the parser throw, whatever its bytes are', () => {
     const mutation = fc.array(fc.tuple(fc.nat(hello.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 })
     const check = (bytes: Buffer): void => {
       const parsed = parseClientHello(bytes)

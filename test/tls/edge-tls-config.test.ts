@@ -6,11 +6,11 @@ import { edgeTlsConfig, endsAtEdge, type TlsModules } from '#tls/edge-tls-config
 import { bindOptions } from '#tunnel/messages.ts'
 import { authority, person } from './people.ts'
 
-const [one, two, visitor] = await Promise.all([authority(), authority(), person()])
+const [one, two, leaf] = await Promise.all([authority(), authority(), person()])
 const kept = new Map([
   ['ca_1', one.pem],
   ['ca_2', `A comment.\n${two.pem}\nAnother one.`],
-  ['ca_visitor', visitor.pem],
+  ['ca_leaf', leaf.pem],
   ['ca_both', one.pem + two.pem],
   ['ca_key', one.keyPem],
   ['ca_none', ''],
@@ -27,18 +27,18 @@ const termination = (more: Partial<Termination> = {}): Termination => ({
   ...more,
 })
 
-suite('the terms of an edge', () => {
-  test('are nothing special where nothing is asked for', () => {
+suite('the TLS configuration of an edge', () => {
+  test('is the default if nothing is configured', () => {
     assert.deepEqual(edgeTlsConfig({}, pemOf, 'edge'), {})
     assert.deepEqual(edgeTlsConfig({ mutual_tls: null, tls_termination: null }, pemOf, 'edge'), {})
   })
 
-  test('have the authorities that are listed, without what stands around them, and the edge', () => {
+  test('has the listed authorities, without the text around them, and the edge', () => {
     const { clients } = edgeTlsConfig({ mutual_tls: mutual('ca_1', 'ca_2') }, pemOf, 'edge')
     assert.deepEqual(clients, { authorities: one.pem + two.pem, scope: 'edge' })
   })
 
-  test('leave out what is switched off', () => {
+  test('leaves out what is disabled', () => {
     const modules = {
       mutual_tls: { ...mutual('ca_1'), enabled: false },
       tls_termination: termination({ enabled: false, min_version: '1.3' }),
@@ -46,7 +46,7 @@ suite('the terms of an edge', () => {
     assert.deepEqual(edgeTlsConfig(modules, pemOf, 'edge'), {})
   })
 
-  test('never go below TLS 1.2', () => {
+  test('never allows less than TLS 1.2', () => {
     for (const [min_version, expected] of [
       [null, undefined],
       ['1.0', undefined],
@@ -63,24 +63,24 @@ suite('the terms of an edge', () => {
     [],
     ['ca_gone'],
     ['ca_1', 'ca_gone'],
-    ['ca_visitor'],
+    ['ca_leaf'],
     ['ca_both'],
     ['ca_key'],
     ['ca_none'],
   ]) {
-    test(`cannot be kept with the authorities [${ids.join(', ')}]`, () => {
+    test(`is invalid with the authorities [${ids.join(', ')}]`, () => {
       assert.throws(() => edgeTlsConfig({ mutual_tls: mutual(...ids) }, pemOf, 'edge'), Problem)
     })
   }
 
-  test('cannot be kept where TLS is to end elsewhere', () => {
+  test('is invalid where TLS is terminated elsewhere', () => {
     for (const terminate_at of ['agent', 'upstream'] as const) {
       const tls_termination = termination({ terminate_at })
       assert.throws(() => edgeTlsConfig({ tls_termination }, pemOf, 'edge'), { code: 'module_unusable' })
     }
   })
 
-  test('say whether TLS ends at the edge', () => {
+  test('has whether TLS is terminated at the edge', () => {
     assert.equal(endsAtEdge({}), false)
     assert.equal(endsAtEdge({ tls_termination: null }), false)
     assert.equal(endsAtEdge({ tls_termination: termination() }), true)
@@ -89,7 +89,7 @@ suite('the terms of an edge', () => {
     assert.equal(endsAtEdge({ tls_termination: termination({ terminate_at: 'agent' }) }), false)
   })
 
-  test('cannot be kept where TLS is passed through and clients need certificates', () => {
+  test('is invalid where TLS is passed through and client certificates are required', () => {
     const mutual_tls = mutual('ca_1')
     assert.equal(endsAtEdge({ mutual_tls, tls_termination: termination() }), true)
     assert.equal(endsAtEdge({ mutual_tls: { ...mutual_tls, enabled: false } }), false)
@@ -106,12 +106,12 @@ suite('the authorities of an agent', () => {
   const asked = (opts: object) => agentAuthorities(bindOptions(opts, ''))
   const ca = (...pems: string[]) => ({ mutual_tls_ca: Buffer.from(pems.join('')).toString('base64') })
 
-  test('are absent where none are asked for', () => {
+  test('are absent if none are requested', () => {
     assert.equal(asked({}), undefined)
     assert.equal(asked({ MutualTLSCA: null, MutualTLSAtEdge: null, TLSTermination: {} }), undefined)
   })
 
-  test('are read for HTTPS and for TLS', () => {
+  test('are parsed for HTTPS and for TLS', () => {
     assert.equal(asked({ MutualTLSCA: ca(one.pem) }), one.pem)
     assert.equal(asked({ MutualTLSCA: ca('A comment.\n', one.pem, two.pem) }), one.pem + two.pem)
     assert.equal(asked({ MutualTLSAtEdge: ca(two.pem), TLSTermination: {} }), two.pem)
@@ -123,7 +123,7 @@ suite('the authorities of an agent', () => {
     'no PEM': { MutualTLSCA: ca('nonsense') },
     'a number': { MutualTLSCA: { mutual_tls_ca: 7 } },
     'a key': { MutualTLSCA: ca(one.pem, one.keyPem) },
-    'a certificate that is no authority': { MutualTLSCA: ca(one.pem, visitor.pem) },
+    'a certificate that is no authority': { MutualTLSCA: ca(one.pem, leaf.pem) },
     'a certificate that is cut short': { MutualTLSCA: ca(one.pem.slice(0, 200)) },
     'eleven of them': { MutualTLSCA: ca(...Array.from({ length: 11 }, () => one.pem)) },
     'too much text': { MutualTLSCA: { mutual_tls_ca: 'A'.repeat(100_000) } },
@@ -136,7 +136,7 @@ suite('the authorities of an agent', () => {
     })
   }
 
-  test("stand in no other's place", () => {
+  test('do not replace those of an endpoint configuration', () => {
     const options = bindOptions({ MutualTLSCA: ca(one.pem) }, '')
     const clients = { authorities: one.pem, scope: 'tunnel' }
     const minVersion = 'TLSv1.3'

@@ -57,14 +57,14 @@ suite('SEC-21: an HTTPS edge with mutual TLS', () => {
     }
   })
 
-  test('does not pass on what clients claim', async () => {
+  test('does not forward identity headers of clients', async () => {
     const claims = ['adit-mtls-subject-cn: Eve', 'NGROK-Mtls-Email-Addresses: eve@a.example']
     const answer = await world.ask(CLOSED, { by: bob }, claims)
     assert.equal(answer?.body['adit-mtls-subject-cn'], 'Bob')
     assert.doesNotMatch(JSON.stringify(answer.body), /eve/i)
   })
 
-  test('refuses the handshake of anybody else', async () => {
+  test('refuses the handshake of other clients', async () => {
     for (const maxVersion of VERSIONS) {
       assert.equal(await world.ask(CLOSED, { maxVersion }), undefined)
       assert.equal(await world.ask(CLOSED, { by: eve, maxVersion }), undefined)
@@ -90,7 +90,7 @@ suite('SEC-21: an HTTPS edge with mutual TLS', () => {
     }
   })
 
-  test('is not reached by a later request of a connection that was well begun, either', async () => {
+  test('is not reached by a later request of a connection with earlier valid requests, either', async () => {
     const socket = await world.connect(OPEN)
     assert.equal((await askKept(socket, OPEN)).status, 200)
     assert.equal((await askKept(socket, CLOSED)).status, 421)
@@ -107,7 +107,7 @@ suite('a change of mutual TLS', () => {
   const put = async (id: string, body: object) =>
     assert.equal((await world.server.api.put(path(id), body)).status, 200)
 
-  test('holds for new and for open connections', async () => {
+  test('applies to new and to open connections', async () => {
     const name = 'changing.adit.localhost'
     const id = await world.edge(name, mutual(rootId))
     const socket = await world.connect(name, { by: ann })
@@ -128,7 +128,7 @@ suite('a change of mutual TLS', () => {
     assert.equal(answer.body['adit-mtls-subject-cn'], undefined)
   })
 
-  test('is not slept through by those who came without a certificate', async () => {
+  test('rejects requests on open connections without a certificate', async () => {
     const name = 'closing.adit.localhost'
     const id = await world.edge(name)
     const socket = await world.connect(name)
@@ -159,10 +159,10 @@ suite('a change of mutual TLS', () => {
   })
 })
 
-suite('the oldest version of TLS', () => {
+suite('the minimum TLS version', () => {
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
 
-  test('of an HTTPS edge is what it asks for, and never below 1.2', async () => {
+  test('of an HTTPS edge is as configured, and never below 1.2', async () => {
     for (const [min_version, spoken] of [
       ['1.0', true],
       ['1.2', true],

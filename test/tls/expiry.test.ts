@@ -38,7 +38,7 @@ function world(...certificates: readonly Given[]) {
   return { expiry, lines }
 }
 
-suite('the ends of certificates', () => {
+suite('certificate expiry', () => {
   test('are those of what is served: certificates of domains, and the default one', () => {
     const { expiry, lines } = world({ from: -89, to: 1, names: [] })
     assert.deepEqual(expiry.survey(), { earliest: NOW + 300 * DAY, expiring: [], expired: [] })

@@ -76,7 +76,7 @@ suite('a service behind mutual TLS', () => {
     })
   })
 
-  test('SEC-07: does not get what the client claims, in any spelling', async () => {
+  test('SEC-07: does not get identity headers of the client, in any spelling', async () => {
     const claims = [
       'Adit-Mtls-Subject-Cn',
       'ADIT-MTLS-EMAIL-ADDRESSES',
@@ -95,7 +95,7 @@ suite('a service behind mutual TLS', () => {
     assert.equal(fields?.get('adit-mtls-subject-cn'), 'Ann')
   })
 
-  test('gets names that cannot break out of their line, and are distinct', async () => {
+  test('gets names that cannot inject headers, and are distinct', async () => {
     const names = {
       'Ann\r\nX-Admin: 1': 'Ann%0D%0AX-Admin: 1',
       'Ann\0': 'Ann%00',
@@ -142,7 +142,7 @@ suite('a service behind mutual TLS', () => {
   })
 })
 
-suite('what a certificate says of its owner', () => {
+suite('the identity in a certificate', () => {
   test('is its last common name, its names, addresses and number', async () => {
     const facts = await factsOf({
       name: [{ CN: ['Group'] }, { O: ['Firm'] }, { CN: [{ utf8String: 'Ann, "the" #1 + one\\two\0' }] }],

@@ -44,7 +44,7 @@ const protocols: Record<string, (host: string, by: Person | undefined, more: obj
 suite('an authority that is removed from an HTTPS edge', () => {
   for (const [protocol, connect] of Object.entries(protocols))
     for (const maxVersion of VERSIONS)
-      test(`is of no use on open connections (${protocol}, ${maxVersion})`, async () => {
+      test(`is no longer accepted on open connections (${protocol}, ${maxVersion})`, async () => {
         const name = `${protocol}-${maxVersion}.adit.localhost`.toLowerCase().replaceAll(/[/v]|\.(?=\d)/g, '')
         const id = await world.edge(name, mutual(removedId, keptId))
         using anns = await connect(name, ann, { maxVersion })
@@ -59,7 +59,7 @@ suite('an authority that is removed from an HTTPS edge', () => {
         assert.equal((await bobs.ask()).body['adit-mtls-subject-cn'], 'Bob')
       })
 
-  test('is of no use on connections that went on with an older session', async () => {
+  test('is no longer accepted on resumed connections', async () => {
     const name = 'resumed.adit.localhost'
     const id = await world.edge(name, mutual(removedId, keptId))
     for (const maxVersion of VERSIONS) {
@@ -80,7 +80,7 @@ suite('an authority that is removed from an HTTPS edge', () => {
     }
   })
 
-  test('ends what runs by its certificates, and nothing else', async () => {
+  test('aborts the requests with its certificates, and nothing else', async () => {
     const name = 'running.adit.localhost'
     await using endless = await web((_, response) => {
       response.flushHeaders()
@@ -140,7 +140,7 @@ suite('an authority that is removed from a TLS edge', () => {
     bobs.destroy()
   })
 
-  test('ends streams that came without a certificate, once one is asked for', async () => {
+  test('closes streams without a certificate, once one is required', async () => {
     const name = 'opened.adit.localhost'
     await using service = await tcp(socket => socket.pipe(socket))
     await using agent = await signIn(world.server)
@@ -166,7 +166,7 @@ async function echoing(name: string, by: Person | undefined): Promise<TLSSocket>
 }
 
 suite('an authority that an agent no longer names', () => {
-  test('is of no use on open connections to its next tunnel', async () => {
+  test('is not accepted on open connections to its next tunnel', async () => {
     const name = 'rebound.adit.localhost'
     const gateway = { port: world.server.bound.agent?.port, rootPem: world.ca } as Gateway
     const agent = await TestAgent.signIn(gateway, world.server.authtoken)

@@ -7,7 +7,7 @@ import { VERSIONS } from './support.ts'
 const SLOT = 12 * 3_600_000
 type Version = (typeof VERSIONS)[number]
 
-suite('the keys of tickets', () => {
+suite('session ticket keys', () => {
   const secret = Buffer.alloc(48, 5)
   let now = 1000 * SLOT
   const start = (ticketKeys = secret) => startHttps({}, { ticketKeys, now: () => now })
@@ -25,7 +25,7 @@ suite('the keys of tickets', () => {
   }
 
   for (const version of VERSIONS) {
-    test(`are followed by others, and the one before still opens what it has sealed (${version})`, async () => {
+    test(`are rotated, and the previous one still decrypts its tickets (${version})`, async () => {
       await using https = await start()
       now = 1000 * SLOT
       const first = await ticket(https.port, by(version))

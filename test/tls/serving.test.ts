@@ -69,7 +69,7 @@ suite('certificates of domains', () => {
       assert.equal((await shown('a.pick.example.com', { maxVersion })).names, 'DNS:a.pick.example.com')
   })
 
-  test('that are new serve the next handshake; connections that are open go on (TLS-02)', async () => {
+  test('that are new serve the next handshake; open connections stay open (TLS-02)', async () => {
     const id = await reserve('renewed.example.com', await upload('renewed.example.com'))
     await until(async () => (await shown('renewed.example.com')).names === 'DNS:renewed.example.com')
     const earlier = await shown('renewed.example.com')
@@ -86,7 +86,7 @@ suite('certificates of domains', () => {
     await until(async () => (await shown('renewed.example.com')).names !== 'DNS:renewed.example.com')
   })
 
-  test('that end soon or have ended are counted, and served all the same (CRT-02)', async () => {
+  test('that expire soon or have expired are counted, and still served (CRT-02)', async () => {
     const metric = async (name: string): Promise<number> => {
       const answer = await fetch(`${server.api.url}/metrics`, {
         headers: { authorization: `Bearer ${server.api.token}` },

@@ -9,7 +9,7 @@ import { Contexts } from '#tls/contexts.ts'
 import { Secret } from '#base/secrets.ts'
 import { HOST, portOf, ticket, visit } from '../gateway/listeners/support.ts'
 import { authority, person, type Person } from './people.ts'
-import { NAME, sClient, startDoor, VERSIONS, type Door, type Seen } from './support.ts'
+import { NAME, sClient, startMutualTls, VERSIONS, type MutualTlsServer, type Seen } from './support.ts'
 import { Folder } from '../support/folder.ts'
 
 const HOUR = 3_600_000
@@ -23,7 +23,7 @@ const withoutChain = (seen: Record<string, unknown> | undefined): object => ({
 
 suite('SEC-21: a session begun with a certificate', () => {
   let folder: Folder
-  let door: Door
+  let server: MutualTlsServer
   let [people, others, known, unknown]: Person[] = []
 
   before(async () => {
@@ -34,10 +34,10 @@ suite('SEC-21: a session begun with a certificate', () => {
       await folder.write(`${name}.crt`, one.chain)
       await folder.write(`${name}.key`, one.keyPem)
     }
-    door = await startDoor(terms('edge 1'))
+    server = await startMutualTls(terms('edge 1'))
   })
   after(async () => {
-    await door[Symbol.asyncDispose]()
+    await server[Symbol.asyncDispose]()
     folder[Symbol.dispose]()
   })
 
@@ -49,48 +49,48 @@ suite('SEC-21: a session begun with a certificate', () => {
     'an edge that asks for none': () => ({}),
   }
 
-  test('goes on at its own edge, and the service gets the same identity of the client', async () => {
-    door.config = terms('edge 1')
+  test('is resumed at its own edge, and the service gets the same client identity', async () => {
+    server.config = terms('edge 1')
     for (const maxVersion of VERSIONS) {
-      const first = await door.meet(known, { maxVersion })
-      const session = await ticket(door.https.port, door.by(known, { maxVersion }))
-      const again = await visit(door.https.port, door.by(undefined, { maxVersion, session }))
+      const first = await server.meet(known, { maxVersion })
+      const session = await ticket(server.https.port, server.by(known, { maxVersion }))
+      const again = await visit(server.https.port, server.by(undefined, { maxVersion, session }))
       assert.equal(again.isSessionReused(), true)
       again.destroy()
-      const seen = await door.meet(undefined, { maxVersion, session })
+      const seen = await server.meet(undefined, { maxVersion, session })
       assert.ok(first?.['certificate'])
       assert.deepEqual(withoutChain(seen), withoutChain(first))
     }
   })
 
   for (const [where, termsThere] of Object.entries(doors)) {
-    test(`does not go on at ${where}`, async () => {
+    test(`is not resumed at ${where}`, async () => {
       for (const maxVersion of VERSIONS) {
-        door.config = terms('edge 1')
-        const session = await ticket(door.https.port, door.by(known, { maxVersion }))
-        door.config = termsThere()
-        const isOpen = door.config.clients === undefined
-        const seen = await door.meet(undefined, { maxVersion, session })
+        server.config = terms('edge 1')
+        const session = await ticket(server.https.port, server.by(known, { maxVersion }))
+        server.config = termsThere()
+        const isOpen = server.config.clients === undefined
+        const seen = await server.meet(undefined, { maxVersion, session })
         assert.equal(seen !== undefined, isOpen, `${maxVersion} without the certificate`)
         assert.equal(seen?.['certificate'], undefined)
-        const again = door.by(known, { maxVersion, session })
-        const client = await visit(door.https.port, again).catch(() => undefined)
+        const again = server.by(known, { maxVersion, session })
+        const client = await visit(server.https.port, again).catch(() => undefined)
         assert.notEqual(client?.isSessionReused(), true, maxVersion)
         client?.destroy()
       }
     })
 
-    test(`does not go on at ${where} for the program of OpenSSL`, async () => {
+    test(`is not resumed at ${where} by openssl s_client`, async () => {
       for (const version of VERSIONS) {
-        door.config = terms('edge 1')
+        server.config = terms('edge 1')
         const [begun, kept] = await begin('known', version)
         assert.ok(begun.served, begun.output)
         const same = await resume(kept, version)
         assert.ok(same.served && same.reused, same.output)
-        door.config = termsThere()
+        server.config = termsThere()
         const there = await resume(kept, version)
         assert.equal(there.reused, false, there.output)
-        assert.equal(there.served, door.config.clients === undefined, there.output)
+        assert.equal(there.served, server.config.clients === undefined, there.output)
       }
     })
   }
@@ -103,13 +103,13 @@ suite('SEC-21: a session begun with a certificate', () => {
   ): Promise<[Seen, string]> => {
     const kept = folder.file(`${who}.${version}.session`)
     const by = ['-cert', folder.file(`${who}.crt`), '-key', folder.file(`${who}.key`)]
-    return [await sClient(door.https.port, SPOKEN[version], ...by, '-sess_out', kept, ...more), kept]
+    return [await sClient(server.https.port, SPOKEN[version], ...by, '-sess_out', kept, ...more), kept]
   }
   const resume = (kept: string, version: keyof typeof SPOKEN, ...more: string[]): Promise<Seen> =>
-    sClient(door.https.port, SPOKEN[version], '-sess_in', kept, ...more)
+    sClient(server.https.port, SPOKEN[version], '-sess_in', kept, ...more)
 
-  test('does not go on by its number alone, without a ticket', async () => {
-    door.config = terms('edge 1')
+  test('is not resumed by its session id alone, without a ticket', async () => {
+    server.config = terms('edge 1')
     const [begun, kept] = await begin('known', 'TLSv1.2', '-no_ticket')
     assert.ok(begun.served, begun.output)
     const again = await resume(kept, 'TLSv1.2', '-no_ticket')
@@ -117,8 +117,8 @@ suite('SEC-21: a session begun with a certificate', () => {
     assert.equal(again.served, false, again.output)
   })
 
-  test('that was refused does not go on either', async () => {
-    door.config = terms('edge 1')
+  test('that was refused is not resumed either', async () => {
+    server.config = terms('edge 1')
     for (const version of VERSIONS) {
       const [begun, kept] = await begin('unknown', version)
       assert.equal(begun.served, false, begun.output)
@@ -129,17 +129,17 @@ suite('SEC-21: a session begun with a certificate', () => {
 
   test('of an edge that requires no certificate is not accepted by one that does', async () => {
     for (const maxVersion of VERSIONS) {
-      door.config = {}
-      const session = await ticket(door.https.port, door.by(undefined, { maxVersion }))
-      door.config = terms('edge 1')
-      assert.equal(await door.meet(undefined, { maxVersion, session }), undefined, maxVersion)
-      assert.equal(await door.meet(unknown, { maxVersion, session }), undefined, maxVersion)
-      assert.ok(await door.meet(known, { maxVersion, session }), maxVersion)
+      server.config = {}
+      const session = await ticket(server.https.port, server.by(undefined, { maxVersion }))
+      server.config = terms('edge 1')
+      assert.equal(await server.meet(undefined, { maxVersion, session }), undefined, maxVersion)
+      assert.equal(await server.meet(unknown, { maxVersion, session }), undefined, maxVersion)
+      assert.ok(await server.meet(known, { maxVersion, session }), maxVersion)
     }
   })
 })
 
-suite('SEC-21: a session with a certificate, as time goes by,', () => {
+suite('SEC-21: over time, a session with a certificate', () => {
   type Version = (typeof VERSIONS)[number]
   const end = Math.ceil(Date.now() / HOUR) * HOUR + HOUR / 2
   let now = 0
@@ -186,11 +186,11 @@ suite('SEC-21: a session with a certificate, as time goes by,', () => {
   }
 
   for (const version of VERSIONS) {
-    test(`goes on within its hour (${version})`, async () => {
+    test(`is resumed within its hour (${version})`, async () => {
       assert.equal(await resumed(version, end - HOUR / 4, end - HOUR / 8), 'resumed')
     })
 
-    test(`is begun anew in the next hour (${version})`, async () => {
+    test(`needs a full handshake in the next hour (${version})`, async () => {
       assert.match(await resumed(version, end - HOUR, end - HOUR / 4), /peer did not return a certificate/)
     })
 

@@ -9,38 +9,38 @@ import type { Person } from './people.ts'
 export const NAME = 'shop.adit.localhost'
 export const VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const
 
-export interface Door extends AsyncDisposable {
+export interface MutualTlsServer extends AsyncDisposable {
   readonly https: TestHttps
-  /** What is asked of those who come from now on. */
+  /** The TLS configuration for new connections. */
   config: TlsConfig
   /** Why clients were refused, as the log has it. */
   readonly refusals: readonly string[]
   /** How a client connects. */
-  by(visitor?: Person, more?: ConnectionOptions): ConnectionOptions
+  by(person?: Person, more?: ConnectionOptions): ConnectionOptions
   /** What the service gets about a client; undefined when it is refused. */
-  meet(visitor?: Person, more?: ConnectionOptions): Promise<Record<string, unknown> | undefined>
+  meet(person?: Person, more?: ConnectionOptions): Promise<Record<string, unknown> | undefined>
 }
 
 /** An HTTPS listener that requests client certificates. */
-export async function startDoor(config: TlsConfig): Promise<Door> {
+export async function startMutualTls(config: TlsConfig): Promise<MutualTlsServer> {
   const refusals: string[] = []
   const log: Log = Object.create(silent, {
     debug: { value: ({ error }: { readonly error: Error }) => refusals.push(error.message) },
   })
-  const https = await startHttps({ log, route: () => ({ kind: 'http', config: door.config }) })
-  const door: Door = {
+  const https = await startHttps({ log, route: () => ({ kind: 'http', config: server.config }) })
+  const server: MutualTlsServer = {
     https,
     refusals,
     config,
-    by: (visitor, more) => ({
+    by: (person, more) => ({
       servername: NAME,
       ca: https.authority.rootPem,
-      ...(visitor && { cert: visitor.chain, key: visitor.keyPem }),
+      ...(person && { cert: person.chain, key: person.keyPem }),
       ...more,
     }),
-    async meet(visitor, more) {
+    async meet(person, more) {
       try {
-        return await ask(await visit(https.port, door.by(visitor, more)))
+        return await ask(await visit(https.port, server.by(person, more)))
       } catch {
         // With TLS 1.3 a client learns of a refusal only after its own part of the handshake.
         return undefined
@@ -48,7 +48,7 @@ export async function startDoor(config: TlsConfig): Promise<Door> {
     },
     [Symbol.asyncDispose]: () => https[Symbol.asyncDispose](),
   }
-  return door
+  return server
 }
 
 export interface Seen {

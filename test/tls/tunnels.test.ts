@@ -41,7 +41,7 @@ async function bound(proto: string, opts: JsonObject): Promise<string> {
   return refusal
 }
 
-suite('an agent that asks for mutual TLS', () => {
+suite('an agent that requests mutual TLS', () => {
   test('gets it for its HTTPS endpoint, with the identity of the client', async () => {
     const name = 'agent.adit.localhost'
     assert.equal(await bound('https', { Hostname: name, MutualTLSCA: mutual() }), '')
@@ -56,7 +56,7 @@ suite('an agent that asks for mutual TLS', () => {
     }
   })
 
-  test('gets it for a TLS endpoint that ends here', async () => {
+  test('gets it for a TLS endpoint that the gateway terminates', async () => {
     const name = 'tls.adit.localhost'
     assert.equal(await bound('tls', { Hostname: name, MutualTLSAtEdge: mutual(), TLSTermination: {} }), '')
     const said = async (by?: Person): Promise<string> => {
@@ -73,13 +73,13 @@ suite('an agent that asks for mutual TLS', () => {
     assert.notEqual(await said(), 'ping')
   })
 
-  test('is refused where it cannot be had', async () => {
-    const visitor = { mutual_tls_ca: Buffer.from(ann?.pem ?? '').toString('base64') }
+  test('is refused where it is not supported', async () => {
+    const notAuthority = { mutual_tls_ca: Buffer.from(ann?.pem ?? '').toString('base64') }
     for (const [proto, opts] of [
       ['https', { MutualTLSCA: {} }],
-      ['https', { MutualTLSCA: visitor }],
+      ['https', { MutualTLSCA: notAuthority }],
       ['tls', { MutualTLSAtEdge: mutual() }],
-      ['tls', { MutualTLSAtEdge: visitor, TLSTermination: {} }],
+      ['tls', { MutualTLSAtEdge: notAuthority, TLSTermination: {} }],
       ['http', { MutualTLSCA: mutual() }],
       ['tcp', { MutualTLSCA: mutual() }],
     ] as const)
@@ -88,7 +88,7 @@ suite('an agent that asks for mutual TLS', () => {
 })
 
 suite('an endpoint configuration with mutual TLS', () => {
-  test('stands before the tunnel of an agent, and before a backend of its own', async () => {
+  test('applies to the tunnel of an agent, and to a backend of its own', async () => {
     const name = 'configured.adit.localhost'
     const ids = [await world.authority(root ?? (await authority()))]
     const modules = {

@@ -6,7 +6,7 @@ import { connect } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { HOST } from '../gateway/listeners/support.ts'
 import { authority, person, type Person } from './people.ts'
-import { startDoor, VERSIONS, type Door } from './support.ts'
+import { startMutualTls, VERSIONS, type MutualTlsServer } from './support.ts'
 
 const HOUR = 3_600_000
 const scope = 'edge 1'
@@ -26,7 +26,7 @@ async function chainOf(length: number, root: Person): Promise<Person> {
 }
 
 suite('SEC-21: a client whose certificate', () => {
-  let door: Door
+  let server: MutualTlsServer
   let [root, second, stranger, middle, narrow, short, expired]: Person[] = []
 
   before(async () => {
@@ -38,9 +38,9 @@ suite('SEC-21: a client whose certificate', () => {
     short = await authority({ issuer: root, authority: 0 })
     expired = await authority({ name: 'expired', to: Date.now() - HOUR })
     const listed = [root, second, middle, expired]
-    door = await startDoor({ clients: { authorities: listed.map(each => each?.pem).join(''), scope } })
+    server = await startMutualTls({ clients: { authorities: listed.map(each => each?.pem).join(''), scope } })
   })
-  after(() => door[Symbol.asyncDispose]())
+  after(() => server[Symbol.asyncDispose]())
 
   /** How OpenSSL calls what is wrong; empty where the chain leads to an authority of the list by the rules. */
   const cases: readonly (readonly [title: string, fault: string, make: () => Promise<Person>])[] = [
@@ -185,12 +185,13 @@ suite('SEC-21: a client whose certificate', () => {
 
   for (const [title, fault, make] of cases) {
     test(`${title} is ${fault === '' ? 'served' : 'refused'}`, async () => {
-      const visitor = await make()
+      const holder = await make()
       for (const maxVersion of VERSIONS) {
-        const known = door.refusals.length
-        const seen = await door.meet(visitor, { maxVersion })
+        const known = server.refusals.length
+        const seen = await server.meet(holder, { maxVersion })
         assert.equal(seen !== undefined, fault === '', maxVersion)
-        if (fault !== '') assert.match(String(door.refusals[known]), new RegExp(`: ${fault}\\.$`), maxVersion)
+        if (fault !== '')
+          assert.match(String(server.refusals[known]), new RegExp(`: ${fault}\\.$`), maxVersion)
       }
     })
   }
@@ -200,7 +201,7 @@ suite('SEC-21: a client whose certificate', () => {
       ['TLSv1.2', /alert handshake failure/],
       ['TLSv1.3', /alert certificate required/],
     ] as const) {
-      const client = connect({ host: HOST, port: door.https.port, ...door.by(undefined, { maxVersion }) })
+      const client = connect({ host: HOST, port: server.https.port, ...server.by(undefined, { maxVersion }) })
       const [error] = (await once(client, 'error')) as [Error]
       assert.match(error.message, alert)
     }
