@@ -13,7 +13,7 @@ suite('commands of the API', () => {
   before(async () => (server = await startServer()))
   after(() => server[Symbol.asyncDispose]())
 
-  test('reach the program, which does as it likes', async () => {
+  test('are passed to the program, which decides', async () => {
     const heard: (string | UpdateRequest)[] = []
     await using agent = await signIn(server, {
       commands: {
@@ -52,7 +52,7 @@ suite('commands of the API', () => {
 })
 
 suite('a gateway', () => {
-  test('gets an answer also for a command that was said not to be there', async () => {
+  test('gets a response also for a command that was not announced', async () => {
     await using gateway = await ScriptedGateway.start()
     await using _ = disposable(await connect(gateway.options()))
     const session = gateway.ends[0]?.session
@@ -82,7 +82,7 @@ suite('a gateway', () => {
     )
   })
 
-  test('hears each tunnel given back once, and goodbye, when an agent is closed', async () => {
+  test('gets one unbind for each tunnel, and then GOAWAY, when an agent is closed', async () => {
     await using gateway = await ScriptedGateway.start()
     const agent = await connect(gateway.options())
     const tunnels = [
@@ -100,7 +100,7 @@ suite('a gateway', () => {
     assert.deepEqual(await Promise.all(tunnels.map(({ closed }) => closed)), [undefined, undefined])
   })
 
-  test('that does not answer any more keeps no agent from being closed', async () => {
+  test('that does not respond does not keep an agent from being closed', async () => {
     await using gateway = await ScriptedGateway.start()
     const agent = await connect(gateway.options())
     await agent.listen({ forwardTo: 1 })
@@ -111,7 +111,7 @@ suite('a gateway', () => {
     assert.equal(agent.status.state, 'closed')
   })
 
-  test('may send a connection right behind its answer', async () => {
+  test('may open a connection right after its response', async () => {
     await using gateway = await ScriptedGateway.start({
       bind: ({ Proto }, end) => {
         void end.visit('tn_now', 'at once')

@@ -65,7 +65,7 @@ suite('an endpoint', () => {
     assert.equal(protoOf({ labels: { a: 'b' } }), '')
   })
 
-  test('asks for all that was given, in the form of the wire', () => {
+  test('requests all given options in wire format', () => {
     const { wire } = readEndpoint({
       forwardTo: 1,
       domain: 'app',
@@ -84,7 +84,7 @@ suite('an endpoint', () => {
     assert.equal(wire['ResponseHeaders'], null)
   })
 
-  test('asks for modules in the form of the wire', () => {
+  test('requests modules in wire format', () => {
     const { wire } = readEndpoint({
       forwardTo: 1,
       compression: true,
@@ -132,7 +132,7 @@ suite('an endpoint', () => {
     })
   }
 
-  test('asks for no module that nobody wants', () => {
+  test('requests no module by default', () => {
     const off = { compression: false, websocketTcpConverter: false, userAgentFilter: {}, allowCidrs: [] }
     for (const options of [{}, off]) {
       const { wire } = readEndpoint({ forwardTo: 1, ...options })
@@ -158,7 +158,7 @@ suite('an endpoint', () => {
   const bad: readonly [name: string, options: object, message: RegExp][] = [
     ['leads nowhere', {}, /either an address/],
     ['leads to two places', { forwardTo: 1, onConnection: () => undefined }, /either an address/],
-    ['has a protocol nobody knows', { forwardTo: 1, proto: 'udp' }, /"udp"/],
+    ['has an unknown protocol', { forwardTo: 1, proto: 'udp' }, /"udp"/],
     ['has a login without a password', { forwardTo: 1, basicAuth: ['hunter2'] }, /user:password/],
     ['has labels and an address', { forwardTo: 1, labels: { a: 'b' }, domain: 'x' }, /labelled/],
     ['has labels and a password', { forwardTo: 1, labels: { a: 'b' }, basicAuth: ['a:b'] }, /labelled/],

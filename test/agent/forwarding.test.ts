@@ -39,7 +39,7 @@ suite('an agent forwards', () => {
     assert.deepEqual(agent.tunnels, new Set([plain, secure]))
   })
 
-  test('the name that was asked for', async () => {
+  test('the requested host name', async () => {
     await using agent = await signIn(server)
     await using service = await web((_, response) => response.end('here'))
     const { url } = await agent.listen({ proto: 'http', domain: 'my-app', forwardTo: service.port })
@@ -51,9 +51,9 @@ suite('an agent forwards', () => {
     })
   })
 
-  test('TCP, with each end closed in its turn', async () => {
+  test('TCP, with half-close in both directions', async () => {
     await using agent = await signIn(server)
-    // Answers only when the visitor has finished, so a half-close that is lost would block for ever.
+    // Responds only after the client has half-closed, so that a lost half-close would block.
     await using service = await tcp(async socket => socket.end(`heard ${await readAll(socket)}`))
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const socket = await dial(url)
@@ -123,7 +123,7 @@ suite('an agent forwards', () => {
     assert.match(tunnel.forwardsTo, /^app:/)
   })
 
-  test('and says what passes, when asked', async () => {
+  test('and reports requests, if enabled', async () => {
     const connections: ConnectionEvent[] = []
     const requests: RequestEvent[] = []
     const closed = Promise.withResolvers<void>()
@@ -157,7 +157,7 @@ suite('an agent forwards', () => {
     assert.ok(end !== undefined && end.bytesIn > 50 && end.bytesOut > 100, JSON.stringify(end?.bytesIn))
   })
 
-  test('what visitors must know, and what they are sent', async () => {
+  test('with basic auth and response headers', async () => {
     await using agent = await signIn(server)
     await using service = await web((request, response) =>
       response.end(`${request.headers.host} ${String(request.headers['x-by'])}`),
@@ -176,14 +176,14 @@ suite('an agent forwards', () => {
     assert.equal(page.headers['x-out'], 'yes')
   })
 
-  test('with the Host of the service, when asked', async () => {
+  test('with the Host of the service, if configured', async () => {
     await using agent = await signIn(server)
     await using service = await web((request, response) => response.end(request.headers.host))
     const { url } = await agent.listen({ proto: 'http', forwardTo: service.port, hostHeader: 'rewrite' })
     assert.equal((await visit(url)).body, `localhost:${service.port}`)
   })
 
-  test('who the visitor is, in front of its bytes', async () => {
+  test('a PROXY header in front of the bytes of a client', async () => {
     await using agent = await signIn(server)
     await using service = await tcp(echo)
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port, proxyProto: 1 })
@@ -192,7 +192,7 @@ suite('an agent forwards', () => {
     assert.match(String(await buffer(socket)), /^PROXY TCP4 127\.0\.0\.1 127\.0\.0\.1 \d+ \d+\r\nbody$/)
   })
 
-  test('only for visitors from where it is allowed', async () => {
+  test('only for allowed client addresses', async () => {
     await using agent = await signIn(server)
     await using service = await web((_, response) => response.end())
     const { url } = await agent.listen({ proto: 'http', forwardTo: service.port, denyCidrs: ['127.0.0.0/8'] })

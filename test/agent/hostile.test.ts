@@ -11,12 +11,12 @@ import { disposable, StatusLog, tcp } from './support.ts'
 const text = (length: number): string => 'x'.repeat(length)
 const escape = '\u001b]0;owned\u0007\u001b[2J'
 
-/** Nothing a test does may end in an error that nobody took. */
+/** No test may cause an uncaught error. */
 const faults: unknown[] = []
 process.on('uncaughtException', error => faults.push(error))
 process.on('unhandledRejection', error => faults.push(error))
 
-suite('a gateway that lies', () => {
+suite('a hostile gateway', () => {
   const auths: readonly [name: string, answer: object][] = [
     ['with an answer that is too large', { Version: '3', ClientId: 'x', Extra: { Banner: text(2_000_000) } }],
     ['with an id that is no text', { Version: '3', ClientId: { toString: 1 } }],
@@ -28,7 +28,7 @@ suite('a gateway that lies', () => {
     ['with a list', [] as object],
   ]
   for (const [name, answer] of auths) {
-    test(`when an agent signs in, ${name}, is tried again and does no harm`, async () => {
+    test(`when an agent signs in, ${name}, is retried and does no harm`, async () => {
       await using gateway = await ScriptedGateway.start({
         auth: (_, count) => (count < 2 ? answer : { Version: '3', ClientId: 'ts_1' }),
       })
@@ -38,7 +38,7 @@ suite('a gateway that lies', () => {
     })
   }
 
-  test('cannot write to the terminal of whoever reads its words', async () => {
+  test('cannot write control characters to a terminal', async () => {
     await using gateway = await ScriptedGateway.start({
       auth: () => ({ ClientId: 'x', Extra: { Region: escape, Version: `1${escape}` } }),
       bind: ({ Proto }) =>
@@ -61,7 +61,7 @@ suite('a gateway that lies', () => {
     ['with a number for a URL', { Id: 'x', URL: 7, Extra: {} }],
   ]
   for (const [name, answer] of binds) {
-    test(`when a tunnel is asked for, ${name}, is told off without harm to others`, async () => {
+    test(`when a tunnel is asked for, ${name}, is rejected, and other tunnels are unaffected`, async () => {
       await using gateway = await ScriptedGateway.start({
         bind: (_, end) => (end.binds.length === 1 ? { Id: 'taken', URL: 'https://a', Extra: {} } : answer),
       })
@@ -73,7 +73,7 @@ suite('a gateway that lies', () => {
     })
   }
 
-  /** What a gateway may open on a healthy session; afterwards a visitor must be served as before. */
+  /** What a gateway may open on a healthy session; afterwards a client must be served as before. */
   const openings: readonly [name: string, attack: (end: GatewayEnd, agent: Agent) => Promise<unknown>][] = [
     ['a connection to a tunnel that is not there', end => end.visit('../../etc/passwd', 'hello')],
     ['a header that is too long', end => end.session.open(streamTypes.proxy, le(1_000_000))],
@@ -83,7 +83,7 @@ suite('a gateway that lies', () => {
       end => end.session.open(streamTypes.proxy, Buffer.concat([le(4), Buffer.from('oops')])),
     ],
     ['a header that is half there', end => end.session.open(streamTypes.proxy, le(100))],
-    ['a stream of a type nobody knows', end => end.session.open(77, randomBytes(1000))],
+    ['a stream of an unknown type', end => end.session.open(77, randomBytes(1000))],
     ['a request to sign in', end => end.session.open(streamTypes.auth, Buffer.from('{}'))],
     ['a command that is no JSON', end => end.session.open(streamTypes.stop, Buffer.from('xx'))],
     [
@@ -105,7 +105,7 @@ suite('a gateway that lies', () => {
     ],
   ]
   for (const [name, attack] of openings) {
-    test(`that opens ${name} leaves the agent as it was`, async () => {
+    test(`that opens ${name} does not affect the agent`, async () => {
       await using service = await tcp(socket => socket.end('alive'))
       await using gateway = await ScriptedGateway.start()
       await using agent = disposable(await connect(gateway.options()))
@@ -124,7 +124,7 @@ suite('a gateway that lies', () => {
 
   const frames: readonly [name: string, bytes: Buffer][] = [
     ['bytes at random', randomBytes(100_000)],
-    ['a frame of a type nobody knows', frame(0x70, 2, 'x')],
+    ['a frame of an unknown type', frame(0x70, 2, 'x')],
     ['a stream with an id of ours', frame(0x12, 3, word(3))],
     ['a stream twice', Buffer.concat([frame(0x12, 2, word(3)), frame(0x12, 2, word(3))])],
     ['a GOAWAY that says nothing', frame(0x30, 0)],
@@ -138,7 +138,7 @@ suite('a gateway that lies', () => {
     ],
   ]
   for (const [name, bytes] of frames) {
-    test(`that sends ${name} is left, or borne, and never crashes the agent`, async () => {
+    test(`that sends ${name} is disconnected or tolerated, and never crashes the agent`, async () => {
       let count = 0
       await using gateway = await ScriptedGateway.start({
         raw: (socket: TLSSocket) => {
@@ -158,7 +158,7 @@ suite('a gateway that lies', () => {
     })
   }
 
-  test('that opens more connections than the agent takes is refused the rest', async () => {
+  test('that opens more connections than the agent accepts is refused the rest', async () => {
     await using service = await tcp(() => undefined)
     await using gateway = await ScriptedGateway.start()
     await using agent = disposable(await connect(gateway.options({ maxConnections: 3 })))
@@ -176,7 +176,7 @@ suite('a gateway that lies', () => {
     assert.ok(service.sockets.size <= 3)
   })
 
-  test('has made nothing fall through', () => assert.deepEqual(faults, []))
+  test('has caused no uncaught error', () => assert.deepEqual(faults, []))
 })
 
 /** The length in front of a proxy header. */

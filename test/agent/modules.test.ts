@@ -35,7 +35,7 @@ const asked = (): Readonly<Record<ModuleName, EndpointOptions>> => ({
   'WebSocket to TCP': { websocketTcpConverter: true, forwardTo: world.echoPort },
 })
 
-suite('an agent asks for a module, and visitors meet it', () => {
+suite('an agent requests a module, and it applies to clients', () => {
   for (const [name, prove] of Object.entries(proofs))
     test(name, async () => {
       await using agent = await signIn(world.server)
@@ -44,7 +44,7 @@ suite('an agent asks for a module, and visitors meet it', () => {
       await prove(url, world)
     })
 
-  test('OAuth for somebody else', async () => {
+  test('OAuth for another user', async () => {
     await using agent = await signIn(world.server)
     const lists = { allowEmails: [wanted.emails.other], allowDomains: ['elsewhere.test'] }
     const { url } = await agent.listen({ forwardTo: world.webPort, oauth: { ...oauth, ...lists } })
@@ -68,13 +68,13 @@ suite('an agent asks for a module, and visitors meet it', () => {
   })
 })
 
-test('a tunnel whose agent asks for none has none of them', async () => {
+test('a tunnel without options has none of them', async () => {
   await using agent = await signIn(world.server)
   const { url } = await agent.listen({ forwardTo: world.webPort })
   for (const [name, prove] of Object.entries(proofs)) await assert.rejects(prove(url, world), name)
 })
 
-suite('a module that the gateway cannot give is refused with its reason', () => {
+suite('a module that the gateway cannot compile is refused with the reason', () => {
   const refused: readonly [options: EndpointOptions, reason: RegExp][] = [
     [{ oauth: { provider: 'nobody' } }, /option OAuth .*"nobody" is not one of .*github/],
     [{ oauth: { provider: 'google', allowDomains: ['a.test'] } }, /option OAuth .*oauth_google/],

@@ -15,7 +15,7 @@ suite('an agent that loses its connection', () => {
   after(() => server[Symbol.asyncDispose]())
   const agentPort = (of: TestServer): number => of.bound.agent?.port ?? 0
 
-  test('comes back as the same session, with the same addresses', async () => {
+  test('reconnects as the same session, with the same addresses', async () => {
     await using relay = await relayTo(agentPort(server))
     await using service = await web((_, response) => response.end('still here'))
     const log = new StatusLog()
@@ -38,7 +38,7 @@ suite('an agent that loses its connection', () => {
     const fetchIt = () => visit(named.url, { auth: `me:${secretText('password')}` })
     const page = await until(fetchIt, { fits: ({ status }) => status !== 404 && status !== 502 })
     assert.equal(page.body, 'still here')
-    // What was asked for at first holds on: nobody gets in without the password.
+    // The first options still apply: clients without the password are rejected.
     assert.equal((await visit(named.url)).status, 401)
     // Its tunnel is back a moment later, and until then a connection is refused or closed.
     const ask = async (): Promise<string> => {
@@ -50,7 +50,7 @@ suite('an agent that loses its connection', () => {
     assert.equal(relay.count, 4)
   })
 
-  test('takes labelled tunnels back under the same id', async () => {
+  test('restores labelled tunnels under the same id', async () => {
     await using relay = await relayTo(agentPort(server))
     const log = new StatusLog()
     await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
@@ -64,7 +64,7 @@ suite('an agent that loses its connection', () => {
     assert.deepEqual(body.tunnels.find((it: { id: string }) => it.id === tunnel.id).labels, { team: 'blue' })
   })
 
-  test('keeps trying while nobody answers, and asks for an endpoint when somebody does', async () => {
+  test('keeps trying while the gateway is down, and requests an endpoint when it is up', async () => {
     await using relay = await relayTo(agentPort(server))
     await using service = await web((_, response) => response.end('late'))
     const log = new StatusLog()
@@ -78,7 +78,7 @@ suite('an agent that loses its connection', () => {
     assert.equal((await visit(tunnel.url)).body, 'late')
   })
 
-  test('notices that a gateway is silent, on a line that was not closed', async () => {
+  test('detects a silent gateway on an open connection', async () => {
     await using relay = await relayTo(agentPort(server))
     const log = new StatusLog()
     await using agent = await signIn(server, {
@@ -94,23 +94,23 @@ suite('an agent that loses its connection', () => {
     assert.equal(agent.status.state, 'online')
   })
 
-  test('cuts the connections that went through it', async () => {
+  test('resets the connections that went through it', async () => {
     await using relay = await relayTo(agentPort(server))
     await using service = await tcp(socket => socket.write('hello'))
     await using agent = await signIn(server, { server: relay.address })
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
-    const visitor = await dial(url)
-    visitor.on('error', () => undefined)
-    await once(visitor, 'data')
+    const client = await dial(url)
+    client.on('error', () => undefined)
+    await once(client, 'data')
     const [inner] = service.sockets
     const { promise, resolve } = Promise.withResolvers<void>()
     inner?.once('close', () => resolve())
     relay.cut()
     await promise
-    visitor.destroy()
+    client.destroy()
   })
 
-  test('says why when it is not let in any more, and goes on trying', async () => {
+  test('reports why it is rejected, and keeps trying', async () => {
     const { body: credential } = await server.api.post('/credentials', {})
     const log = new StatusLog()
     await using agent = await signIn(server, { authtoken: credential.token, onStatus: log.onStatus })
@@ -146,7 +146,7 @@ suite('an agent that loses its connection', () => {
     await until(() => visit(contested.url), { fits: ({ body }) => body === 'mine' })
   })
 
-  test('closes a tunnel that its credential may not have any more', async () => {
+  test('closes a tunnel that its credential no longer allows', async () => {
     const { body: credential } = await server.api.post('/credentials', {})
     await using agent = await signIn(server, { authtoken: credential.token })
     const tunnel = await agent.listen({ proto: 'http', domain: 'forbidden', forwardTo: 1 })

@@ -10,7 +10,7 @@ export interface Relay extends AsyncDisposable {
   readonly count: number
   /** Breaks the connections there are. */
   cut(): void
-  /** From now on no byte gets through, and nobody is told. */
+  /** From now on all bytes are dropped, without an error at either end. */
   freeze(): void
   /** New connections are refused, or are taken again. */
   refuse(yes: boolean): void

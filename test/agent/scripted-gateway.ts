@@ -51,7 +51,7 @@ export class GatewayEnd {
     })
   }
 
-  /** Opens a connection of a visitor through the agent. */
+  /** Opens a client connection through the agent. */
   visit(id: string, first = '', header: Partial<messages.ProxyHeader> = {}): Promise<TunnelStream> {
     const whole = {
       Id: id,

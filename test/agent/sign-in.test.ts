@@ -44,7 +44,7 @@ suite('signing in', () => {
     return log
   }
 
-  test('is refused for a token that nobody has', async () => {
+  test('is refused for an unknown token', async () => {
     const log = await refused(
       { authtoken: secretText('unknown authtoken') },
       { code: 'ERR_ADIT_107', permanent: true },
@@ -55,21 +55,21 @@ suite('signing in', () => {
     )
   })
 
-  test('is refused for what is no token', async () => {
+  test('is refused for a malformed token', async () => {
     await refused({ authtoken: '' }, { code: 'ERR_ADIT_105', permanent: true })
   })
 
-  test('is given up where the gateway cannot prove who it is', async () => {
+  test('fails if the certificate of the gateway is not trusted', async () => {
     await refused({ ca: 'host' }, { code: 'ERR_ADIT_90083', permanent: true, message: /not trusted/ })
   })
 
-  test('is given up for an address, or an authority, that is none', async () => {
+  test('fails for an invalid address or CA', async () => {
     await refused({ server: 'non sense' }, { code: 'ERR_ADIT_90080', permanent: true })
     await refused({ ca: '/does/not/exist' }, { code: 'ERR_ADIT_90081', permanent: true, message: /ENOENT/ })
     await refused({ ca: '-----BEGIN nothing' }, { permanent: true })
   })
 
-  test('is tried again until the gateway is there, or the caller has enough', async () => {
+  test('is retried until the gateway is reachable, or the caller aborts', async () => {
     const silent = createServer(socket => socket.destroy())
     await once(silent.listen(0, HOST), 'listening')
     const { port } = silent.address() as { port: number }
@@ -102,7 +102,7 @@ suite('signing in', () => {
     await assert.rejects(connect({ ...optionsFor(server), signal: stop.signal }), { code: 'ERR_ADIT_90085' })
   })
 
-  test('happens for one tunnel alone, and ends with it', async () => {
+  test('may be for one tunnel only, and ends with it', async () => {
     await using service = await web((_, response) => response.end('alone'))
     const tunnel = await forward({
       ...optionsFor(server),
@@ -128,7 +128,7 @@ suite('signing in', () => {
     await assert.rejects(wrong, (error: AgentError) => error.code === 'ERR_ADIT_90087' && error.permanent)
   })
 
-  test('tells how far away the gateway is', async () => {
+  test('reports the latency of the gateway', async () => {
     const begun = performance.now()
     await using agent = await signIn(server, { heartbeat: { intervalMs: 20 } })
     const latency = await until(() => agent.latencyMs)

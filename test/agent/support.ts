@@ -78,7 +78,7 @@ export class StatusLog {
     this.#wake = Promise.withResolvers()
   }
 
-  /** The first status that fits and was told after `from` others. */
+  /** The first status that fits and was reported after `from` others. */
   next(fits: (status: AgentStatus) => boolean, from = 0): Promise<AgentStatus> {
     const look = () => this.seen.slice(from).find(status => fits(status))
     return until(look, { what: `status: ${String(fits)}`, next: () => this.#wake.promise })

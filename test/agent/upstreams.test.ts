@@ -49,7 +49,7 @@ async function tlsService(options: TlsOptions, serve: (socket: Socket) => void):
 suite('a service that cannot be reached', () => {
   const webHeaders: Partial<ProxyHeader>[] = [{ Proto: 'http' }, { Proto: 'https' }]
   for (const header of webHeaders) {
-    test(`is answered for in HTTP, on ${header.Proto}`, async () => {
+    test(`gets an HTTP error response, on ${header.Proto}`, async () => {
       const port = await freePort()
       await using it = await online({ forwardTo: port })
       const ear = listen(await it.visit('POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n', header))
@@ -64,7 +64,7 @@ suite('a service that cannot be reached', () => {
     })
   }
 
-  test('is answered for in HTTP where a labelled tunnel is behind an HTTPS edge', async () => {
+  test('gets an HTTP error response where a labelled tunnel is behind an HTTPS edge', async () => {
     await using it = await online({ labels: { a: 'b' }, forwardTo: await freePort() })
     const ear = listen(await it.visit('', { Proto: '', EdgeType: '3' }))
     await ear.whenEnded
@@ -74,7 +74,7 @@ suite('a service that cannot be reached', () => {
     assert.equal(other.text, '')
   })
 
-  test('ends the connection without a byte where something else is spoken', async () => {
+  test('closes the connection without a byte for other protocols', async () => {
     await using it = await online({ proto: 'tcp', forwardTo: await freePort() })
     const stream = await it.visit('hello')
     const ear = listen(stream)
@@ -84,7 +84,7 @@ suite('a service that cannot be reached', () => {
     assert.equal(await ear.whenClosed, undefined)
   })
 
-  test('does not use up the connections there may be', async () => {
+  test('does not use up the connection limit', async () => {
     await using it = await online({ proto: 'tcp', forwardTo: await freePort() }, 2)
     for (let count = 0; count < 10; count++) {
       const stream = await it.visit('x')
@@ -97,7 +97,7 @@ suite('a service that cannot be reached', () => {
 })
 
 suite('a connection to a service', () => {
-  test('is opened though the machine stands still meanwhile', async () => {
+  test('is opened although the machine was suspended meanwhile', async () => {
     await using service = await tcp(echo)
     await using it = await online({ proto: 'tcp', forwardTo: service.port })
     stallAtConnect()
@@ -108,14 +108,14 @@ suite('a connection to a service', () => {
     assert.equal(ear.text, 'hello')
   })
 
-  test('that the service resets is reset for the visitor', async () => {
+  test('that the service resets is reset for the client', async () => {
     await using service = await tcp(socket => socket.once('data', () => socket.resetAndDestroy()))
     await using it = await online({ proto: 'tcp', forwardTo: service.port })
     const error = (await listen(await it.visit('x')).whenClosed) as { code?: string }
     assert.equal(error.code, 'stream_reset')
   })
 
-  test('that the visitor resets is cut for the service', async () => {
+  test('that the client resets is reset for the service', async () => {
     const cut = Promise.withResolvers<string>()
     await using service = await tcp(socket => {
       socket.write('ready')
@@ -131,7 +131,7 @@ suite('a connection to a service', () => {
     assert.equal(await cut.promise, 'ECONNRESET')
   })
 
-  test('that the visitor ends and resets in one breath is closed, and not forgotten', async () => {
+  test('that the client ends and resets at the same time is closed, and not leaked', async () => {
     await using service = await tcp(socket => {
       socket.write('ready')
       socket.once('end', () => socket.end()).resume()
@@ -153,7 +153,7 @@ suite('a connection to a service', () => {
     await until(() => service.sockets.size === 0)
   })
 
-  test('that is never read blocks no other one', async () => {
+  test('that is never read does not block others', async () => {
     // One of a hundred never answers and never reads; its window fills, and the others go on.
     await using stuck = await tcp(socket => socket.pause())
     await using service = await tcp(echo)
@@ -174,7 +174,7 @@ suite('a connection to a service', () => {
     assert.deepEqual(new Set(await Promise.all(others)), new Set([body.length]))
   })
 
-  test('that speaks TLS is checked before a byte is sent', async () => {
+  test('that speaks TLS is verified before a byte is sent', async () => {
     await using service = await tlsService({}, echo)
     await using strict = await online({ forwardTo: `https://localhost:${service.port}` })
     const ear = listen(await strict.visit('GET / HTTP/1.1\r\n\r\n', { Proto: 'https' }))
@@ -244,14 +244,14 @@ suite('a connection to a service', () => {
   }
 })
 
-suite('TLS of visitors', () => {
+suite('TLS of clients', () => {
   const { cert: crt, key } = keyOf(leaf)
   const over = { host: 'visited.test', servername: 'visited.test', ca: authority.rootPem }
   const passthrough = { Proto: 'tls', PassthroughTLS: true }
 
-  test('reaches a service as it is', async () => {
+  test('is passed through to a service', async () => {
     await using service = await tlsService({}, echo)
-    // The scheme says what the service speaks; the visitor's TLS is that already.
+    // The scheme is that of the service; the client already speaks TLS.
     await using it = await online({ proto: 'tls', forwardTo: `tls://localhost:${service.port}` })
     const socket = connectTls({ ...over, socket: asDuplex(await it.visit('', passthrough)) })
     await once(socket, 'secureConnect')
@@ -259,7 +259,7 @@ suite('TLS of visitors', () => {
     assert.equal(String(await buffer(socket)), 'end to end')
   })
 
-  test('ends in the agent when it has the certificate', async () => {
+  test('is terminated in the agent when it has the certificate', async () => {
     await using service = await tcp(async socket => socket.end(`plain ${await readAll(socket)}`))
     await using it = await online({ proto: 'tls', forwardTo: service.port, terminate: { crt, key } })
     const socket = connectTls({
@@ -272,7 +272,7 @@ suite('TLS of visitors', () => {
     assert.equal(String(await buffer(socket)), 'plain text')
   })
 
-  test('ends in the program that takes the connections', async () => {
+  test('is terminated in the program that accepts the connections', async () => {
     await using it = await online({
       proto: 'tls',
       onConnection: stream => void stream.pipe(stream),
@@ -284,7 +284,7 @@ suite('TLS of visitors', () => {
     assert.equal(String(await buffer(socket)), 'echoed')
   })
 
-  test('is refused where the visitor has no certificate of the right authority', async () => {
+  test('is refused for clients without a certificate of the right authority', async () => {
     const clients = await LocalAuthority.open(await makeLocalRoot('clients'))
     let reached = 0
     await using service = await tcp(socket => {
@@ -312,7 +312,7 @@ suite('TLS of visitors', () => {
     assert.equal(reached, 0)
   })
 
-  test('cannot end in the agent with a key that does not fit', async () => {
+  test('cannot be terminated in the agent with a key that does not match', async () => {
     const other = await authority.issue(['other.test'])
     await using it = await online({ proto: 'tls', forwardTo: 1 })
     const terminate = { crt, key: other.privateKeyPem.reveal() }

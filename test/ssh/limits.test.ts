@@ -58,7 +58,7 @@ async function assertServes(listener: TestListener): Promise<void> {
 }
 
 suite('connections that have not signed in', () => {
-  test('are cut after a time', async () => {
+  test('are closed after a timeout', async () => {
     await using listener = await TestListener.start({ graceTime: 100 })
     const silent = await caller(listener.port)
     const talker = await caller(listener.port)
@@ -67,7 +67,7 @@ suite('connections that have not signed in', () => {
     assert.ok(silent.destroyed && talker.destroyed)
   })
 
-  test('are at most so many', async () => {
+  test('are limited in number', async () => {
     const startups = { start: 4, rate: 0, full: 4, perSource: 100 }
     await using listener = await TestListener.start({ startups })
     const sockets = await Promise.all(Array.from({ length: 10 }, () => caller(listener.port)))
@@ -83,7 +83,7 @@ suite('connections that have not signed in', () => {
     await assertServes(listener)
   })
 
-  test('are at most so many from one source', async () => {
+  test('are limited in number for each source', async () => {
     const startups = { ...DEFAULT_STARTUPS, start: 100, perSource: 3 }
     await using listener = await TestListener.start({ startups })
     const sockets = await Promise.all(Array.from({ length: 5 }, () => caller(listener.port)))
@@ -92,7 +92,7 @@ suite('connections that have not signed in', () => {
     sockets.forEach(socket => socket.destroy())
   })
 
-  test('are turned away at random from ten on, but not of a source that has none, and all from a hundred on', () => {
+  test('are refused at random from ten on, except the first of a source, and all from a hundred on', () => {
     let roll = 0
     const startups = new Startups(DEFAULT_STARTUPS, () => roll)
     for (let count = 0; count < 10; count++) assert.ok(startups.enter('a'))
@@ -112,7 +112,7 @@ suite('connections that have not signed in', () => {
 })
 
 suite('a source that fails', () => {
-  test('waits after three connections, and no other source does', async () => {
+  test('is refused for a time after three failures, and no other source is', async () => {
     let now = 1_000_000
     const penalties = new SshPenalties(DEFAULT_PENALTIES, () => now)
     for (let count = 0; count < 3; count++) {
@@ -128,7 +128,7 @@ suite('a source that fails', () => {
     assert.equal(penalties.mayConnect('a'), true)
   })
 
-  test('is forgotten when too many others fail, and forgiven when it signs in', () => {
+  test('is evicted when too many others fail, and cleared when it signs in', () => {
     const penalties = new SshPenalties({ ...DEFAULT_PENALTIES, refused: 20_000, sources: 2 }, () => 0)
     penalties.add('a', 'refused')
     penalties.add('b', 'refused')
@@ -141,7 +141,7 @@ suite('a source that fails', () => {
     assert.equal(penalties.mayConnect('b'), true)
   })
 
-  test('is not greeted any more', async () => {
+  test('gets no banner any more', async () => {
     const penalties = { ...DEFAULT_PENALTIES, refused: 10_000, threshold: 10_000 }
     await using listener = await TestListener.start({ penalties })
     await newSshKey(folder, 'nobody', 'ed25519')
@@ -162,7 +162,7 @@ suite('a source that fails', () => {
     await until(async () => !(await isGreeted(await caller(listener.port))))
   })
 
-  test('is cut when it exchanges keys again and again before it signs in', async () => {
+  test('is closed when it repeats the key exchange before it signs in', async () => {
     await using listener = await TestListener.start()
     const client = new ssh2.Client()
     client.on('error', () => undefined)
@@ -184,7 +184,7 @@ suite('a source that fails', () => {
 })
 
 suite('a client that has signed in', () => {
-  test('is cut when it does not answer any more', async () => {
+  test('is closed when it stops responding', async () => {
     // So many misses that a client on a busy machine answers in time.
     await using listener = await TestListener.start({ keepaliveInterval: 200, keepaliveMisses: 15 })
     listener.gateway.register(publicKey)
@@ -205,14 +205,14 @@ suite('a client that has signed in', () => {
     client.child.kill('SIGCONT')
   })
 
-  test('does not stay when it asks for nothing', async () => {
+  test('is closed when it requests nothing', async () => {
     await using listener = await TestListener.start({ idleWait: 100 })
     const client = await clientOf(listener)
     await closed(client)
     assert.equal(listener.gateway.sessions.size, 0)
   })
 
-  test('opens at most so many sessions', async () => {
+  test('has a limit of sessions', async () => {
     await using listener = await TestListener.start({ sessions: 2, forwardWait: 5000 })
     const client = await clientOf(listener)
     const shell = () =>
@@ -234,7 +234,7 @@ suite('a client that has signed in', () => {
     client.end()
   })
 
-  test('takes a tunnel back', async () => {
+  test('can cancel a tunnel', async () => {
     await using listener = await TestListener.start({ commandWait: 10 })
     const client = await clientOf(listener)
     const call = (method: 'forwardIn' | 'unforwardIn') =>
@@ -262,7 +262,7 @@ suite('a client that has signed in', () => {
 })
 
 suite('hostile input', () => {
-  test('behind the greeting ends one connection and no other', async () => {
+  test('after the banner closes one connection and no other', async () => {
     const startups = { ...DEFAULT_STARTUPS, start: 1000, full: 1000, perSource: 1000 }
     const penalties = { ...DEFAULT_PENALTIES, unused: 0 }
     // The good client asks for nothing meanwhile.
@@ -289,7 +289,7 @@ suite('hostile input', () => {
     good.end()
   })
 
-  test('in a command ends in a sentence', async () => {
+  test('in a command causes an error message', async () => {
     await using listener = await TestListener.start()
     for (const command of [
       'x'.repeat(34_000),
@@ -310,7 +310,7 @@ suite('hostile input', () => {
     }
   })
 
-  test('past the window of a connection without a reader cuts the client', async () => {
+  test('beyond the window of a connection without a reader closes the client', async () => {
     await using listener = await TestListener.start({ commandWait: 10 })
     const client = await clientOf(listener)
     client.on('tcp connection', (_, accept) => {

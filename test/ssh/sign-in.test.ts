@@ -91,7 +91,7 @@ suite('keys', () => {
     assert.equal(await client.ended, 255)
   })
 
-  test('are the only way in', async () => {
+  test('are the only authentication method', async () => {
     listener.gateway.register(lineOf('ed25519'))
     await using client = call('ed25519', {
       options: ['PreferredAuthentications=password,keyboard-interactive'],
@@ -100,7 +100,7 @@ suite('keys', () => {
     assert.match(client.stderr, /Permission denied \(publickey\)/)
   })
 
-  test('do not help where an IP restriction forbids to come from, which is said', async () => {
+  test('are refused from an address that an IP restriction denies, with the reason', async () => {
     listener.gateway.register(lineOf('ed25519'))
     listener.gateway.barred = new Problem('agent_address_refused', { ip: '127.0.0.1' })
     await using client = call('ed25519', { options: ['LogLevel=INFO'] })
@@ -160,7 +160,7 @@ function enter(agent: ssh2.BaseAgent<Buffer>): Promise<ssh2.Client | undefined> 
 }
 
 suite('a client', () => {
-  test('is not who it says it is by offering a key', async () => {
+  test('is not authenticated by offering a key', async () => {
     listener.gateway.register(lineOf('ed25519'))
     const agent = new CrookedAgent({ offer: 'ed25519', signer: undefined })
     assert.equal(await enter(agent), undefined)
@@ -175,7 +175,7 @@ suite('a client', () => {
     assert.equal(agent.offers, 1)
   })
 
-  test('is whose key has signed, not whose was offered before', async () => {
+  test('is the owner of the key that has signed, not of one offered before', async () => {
     listener.gateway.register(lineOf('ed25519'))
     const id = listener.gateway.register(lineOf('other'))
     const agent = new CrookedAgent(
@@ -238,7 +238,7 @@ suite('certificates', () => {
     await client.shows(/-> -R/)
   })
 
-  test('without permission to forward open no tunnel, which is said', async () => {
+  test('without permission to forward open no tunnel, with the reason', async () => {
     await using client = call('certified', await certify({ extensions: { 'permit-pty': '' } }))
     assert.equal(await client.ended, 1)
     assert.match(client.stderr, /needs the extension permit-port-forwarding/)
@@ -261,7 +261,7 @@ suite('certificates', () => {
   test('of an authority that is not registered are refused', async () =>
     assertRefused('certified', await certify({}, stranger)))
 
-  test('with an option that we do not know are refused', async () => {
+  test('with an unknown critical option are refused', async () => {
     const ca = await folder.write('ca', opensshKey(authority))
     const sign = [
       '-q',
