@@ -18,7 +18,7 @@ suite('what a member has online', () => {
   after(() => server[Symbol.asyncDispose]())
 
   for (const command of ['stop', 'restart', 'update'])
-    test(`is not told to ${command} by a colleague, but by its owner and by admins`, async () => {
+    test(`cannot be sent ${command} by a colleague, but by its owner and by admins`, async () => {
       const { api } = server
       const credential = await api.post('/credentials', {}, { token: owner.token })
       assert.equal(credential.status, 201, JSON.stringify(credential.body))

@@ -52,7 +52,7 @@ const degraded = async ({ api }: TestServer): Promise<string[]> =>
 
 const write = ({ api }: TestServer): Promise<Answer> => api.post('/ip_policies', { description: 'one more' })
 
-/** How often a visitor comes: without a pause it would take a core from the others for as long as a test waits. */
+/** Interval of client requests: without a pause they would use a core for as long as a test waits. */
 const PACE_MS = 20
 /** Requests that must have succeeded. */
 const ENOUGH = 20

@@ -9,7 +9,7 @@ import { start } from './program.ts'
 import { Folder } from '../support/folder.ts'
 
 suite('health', () => {
-  test('is told without a key', async () => {
+  test('is served without a key', async () => {
     using folder = new Folder()
     await using program = await start({ ADIT_DATA_DIR: folder.path })
     for (const path of ['/healthz', '/readyz']) {
@@ -17,7 +17,7 @@ suite('health', () => {
     }
   })
 
-  test('tells a lost database from a lost process, and its return', async () => {
+  test('distinguishes a lost database from a lost process, and reports its recovery', async () => {
     using folder = new Folder()
     const postgres = await startPostgres()
     try {

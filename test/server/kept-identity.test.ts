@@ -11,7 +11,7 @@ import { newFolder } from '../support/folder.ts'
 
 type Version = (typeof VERSIONS)[number]
 
-/** What visitors, agents and ssh clients have seen of a server, and hold the next one against. */
+/** The identity of a server as clients, agents and ssh clients know it, to compare with the next one. */
 interface Remembered {
   readonly hostKeys: string
   readonly root: string
@@ -78,7 +78,7 @@ suite('adit serve, started again', () => {
     { signal: 'SIGTERM', workers: '2' },
   ] as const
   for (const { signal, workers } of restarts)
-    test(`after ${signal}, with ADIT_WORKERS=${workers}, is the same to ssh clients, agents and visitors`, async () => {
+    test(`after ${signal}, with ADIT_WORKERS=${workers}, has the same identity for clients, agents and ssh clients`, async () => {
       await server.end(signal)
       server = await spawnServer(folder, { ADIT_WORKERS: workers })
       assert.match(seen.hostKeys, /^ssh-ed25519 \S+\n$/)
@@ -96,7 +96,7 @@ suite('adit serve, started again', () => {
     assert.equal(readFileSync(join(folder, 'ca.pem'), 'utf8'), seen.root)
   })
 
-  test('on another data folder is a stranger to all of them', async context => {
+  test('on another data folder has another identity', async context => {
     const elsewhere = newFolder()
     const other = await spawnServer(elsewhere)
     context.after(async () => {

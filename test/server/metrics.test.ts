@@ -43,7 +43,7 @@ suite('the metrics of the server', () => {
     assert.ok(value(text, 'adit_store_write_seconds_count') > 0)
   })
 
-  test('tell which change is followed', async () => {
+  test('have the number of the applied change', async () => {
     await using server = await startServer()
     const earlier = value(await metricsOf(server), 'adit_config_revision')
     assert.equal((await server.api.post('/ip_policies')).status, 201)
@@ -65,7 +65,7 @@ suite('the metrics of the server', () => {
 })
 
 suite('a measured store', () => {
-  test('tells how long reading and writing took', async () => {
+  test('measures reads and writes', async () => {
     const took: string[] = []
     const observer = { took: (work: string) => void took.push(work), failed: () => assert.fail() }
     await using store = await openSqlite(':memory:', observer)
@@ -74,7 +74,7 @@ suite('a measured store', () => {
     assert.deepEqual(took, ['read', 'write'])
   })
 
-  test('passes failures on as they are, and counts them by their reason', async () => {
+  test('rethrows failures, and counts them by reason', async () => {
     const metrics = new ServerMetrics()
     const failing: Engine = {
       dialect: sqlite,

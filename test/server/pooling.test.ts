@@ -26,7 +26,7 @@ async function visit({ bound }: TestServer, host: string): Promise<string> {
 
 suite('agents that share an address', () => {
   for (const workers of ['1', '2'])
-    test(`get requests in turns, and one of them carries on, with ${workers} gateway processes`, async () => {
+    test(`get requests by round robin, and one of them continues alone, with ${workers} gateway processes`, async () => {
       using first = await startService('first')
       using second = await startService('second')
       await using server = await startServer({ workers })

@@ -95,7 +95,7 @@ export const refused = (
   args: readonly string[] = [],
 ): Promise<Finished> => runAdit(['serve', ...args], { ...freePorts, ...environment })
 
-/** A port that somebody else listens on. */
+/** A port on which another program listens. */
 export async function takePort(): Promise<{ readonly port: number } & AsyncDisposable> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

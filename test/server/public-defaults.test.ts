@@ -25,8 +25,8 @@ const usualRest = ['127.0.0.1 4600', '127.0.0.1']
 const open = ['0.0.0.0 80', '0.0.0.0 443', '0.0.0.0 4443', '0.0.0.0 2222']
 const domain = 'example.com'
 
-suite('listeners that nobody set', () => {
-  test('are open to the world under a public name on a machine with a public address; the API is not', () => {
+suite('default listeners', () => {
+  test('are public under a public name on a machine with a public address; the API is not', () => {
     const machine = ['10.0.0.4', '5.5.5.5', '2600::7']
     assert.deepEqual(listeners({ domain }, machine), [...open, '5.5.5.5 53', '127.0.0.1 4600', '0.0.0.0'])
   })
@@ -42,13 +42,13 @@ suite('listeners that nobody set', () => {
     ])
   })
 
-  test('leave DNS to whoever has arranged for visitors by hand', () => {
+  test('do not include DNS if HTTP or HTTPS is set', () => {
     for (const name of ['http_addr', 'https_addr'])
       assert.equal(listeners({ domain, [name]: '0.0.0.0:9000' }, ['5.5.5.5'])[4], undefined, name)
     assert.equal(listeners({ domain, http_addr: '0.0.0.0:80', dns_addr: '5.5.5.5:53' }, [])[4], '5.5.5.5 53')
   })
 
-  test('are open behind NAT once the address is told; DNS is bound to an address of the machine', () => {
+  test('are public behind NAT if the address is configured; DNS is bound to an address of the machine', () => {
     const given = { domain, public_addresses: '5.5.5.5' }
     assert.equal(listeners(given, ['10.0.0.4', '10.0.0.5'])[4], '10.0.0.4 53')
     assert.equal(
@@ -58,7 +58,7 @@ suite('listeners that nobody set', () => {
     assert.deepEqual(listeners(given, []), [...open, undefined, '127.0.0.1 4600', '0.0.0.0'])
   })
 
-  test('take IPv6 where the world knows nothing else', () => {
+  test('use IPv6 if the machine has no public IPv4 address', () => {
     assert.deepEqual(listeners({ domain }, ['10.0.0.4', '2600::7']), [
       ':: 80',
       ':: 443',
@@ -70,7 +70,7 @@ suite('listeners that nobody set', () => {
     ])
   })
 
-  test('and only those: what is given wins', () => {
+  test('do not replace configured ones', () => {
     const given = { domain, http_addr: '127.0.0.1:8080', dns_addr: 'off', tcp_host: '10.0.0.4' }
     assert.deepEqual(listeners(given, ['5.5.5.5']), [
       '127.0.0.1 8080',
@@ -99,13 +99,13 @@ test('gateway processes are as many as processors on a public machine, unless it
   assert.equal(read({ domain: 'adit.localhost' }, ['5.5.5.5']).workers, 1)
 })
 
-test('public names are those that somebody can have registered', () => {
+test('public names are registrable domains and names below them', () => {
   for (const name of ['example.com', 'a.b.example.co.uk', 'me.github.io']) assert.ok(isPublicName(name), name)
   for (const name of ['com', 'co.uk', 'github.io', 'x.onion', 'shop.example', 'printer.local', 'a.lan'])
     assert.ok(!isPublicName(name), name)
 })
 
-test('the addresses of a machine are those that others can have a use for', () => {
+test('the addresses of a machine are those that others can reach', () => {
   const at = (...addresses: string[]) =>
     addresses.map(address => ({
       address,

@@ -166,7 +166,7 @@ suite('the records of the gateway', () => {
   })
   after(() => database.stop())
 
-  test('change at once when the bell is rung, however rarely the store is asked', async () => {
+  test('change at once when they are notified, however rarely the store is polled', async () => {
     const url = await database.newDatabase()
     await using server = await startServer({ database_url: url })
     await using world = await following(server.dataDir, url, 600_000)
@@ -199,7 +199,7 @@ suite('the source of records', () => {
     const stop = await records.follow(new RecordSource({ store: flaky, sealer, log: heard.log, pollMs: 10 }))
     failing = true
     await insert(store, [second])
-    await until(() => heard.lines.some(({ level }) => level === 'warn'), { what: 'the failure was told' })
+    await until(() => heard.lines.some(({ level }) => level === 'warn'), { what: 'the failure was logged' })
     assert.ok(records.credential(first.id))
     assert.equal(records.credential(second.id), undefined)
     failing = false
@@ -255,7 +255,7 @@ suite('the source of records', () => {
     stop()
   })
 
-  test('gives a row whose secrets cannot be opened its place, but not its secrets', async () => {
+  test('includes a row whose secrets cannot be decrypted, without its secrets', async () => {
     await using store = await open()
     const certificate = row('tls_certificate', { certificate_pem: 'x', private_key_pem: 'sealed.by-another' })
     await insert(store, [
@@ -281,7 +281,7 @@ suite('the source of records', () => {
   })
 })
 
-test('a hundred thousand records are no burden', () => {
+test('a hundred thousand records are loaded in time', () => {
   const records = new Records()
   const make = (at: number, version = 1) => ({
     kind: 'credential',

@@ -82,7 +82,7 @@ suite('a reload', () => {
     await untilAll(false)
   })
 
-  test('is triggered by SIGHUP, and the service manager is told', async () => {
+  test('is triggered by SIGHUP, and the service manager is notified', async () => {
     await until(() => manager.received.length > 0)
     write('region: eu')
     server.child.kill('SIGHUP')

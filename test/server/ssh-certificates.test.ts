@@ -86,7 +86,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
     { private_key_type: 'rsa', key_size: 2048 },
     { private_key_type: 'ecdsa', elliptic_curve: '256' },
   ])
-    test(`opens a tunnel that visitors reach (${body.private_key_type} authority)`, async () => {
+    test(`opens a tunnel that clients reach (${body.private_key_type} authority)`, async () => {
       const { authority, certificate } = await issue(MAY_FORWARD, body)
       await using client = await forward(certificate.certificate)
       await client.shows(/-> -R/)
@@ -95,7 +95,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
       assert.ok(sessions.some((one: { credential: { id: string } }) => one.credential.id === authority.id))
     })
 
-  test('without permission to forward is told what it lacks', async () => {
+  test('without permission to forward is refused with the missing extension', async () => {
     const { certificate } = await issue({})
     await using client = await forward(certificate.certificate)
     assert.equal(await client.ended, 1)
@@ -106,12 +106,12 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
     assert.doesNotMatch(client.stdout, /-> -R/)
   })
 
-  test('for somebody else is refused', async () => {
+  test('for another principal is refused', async () => {
     const { certificate } = await issue()
     await assertDenied(certificate.certificate, 'wrong_principal', 'bob')
   })
 
-  test('of an authority that is registered no more is refused', async () => {
+  test('of an authority that was deleted is refused', async () => {
     const { authority, certificate } = await issue()
     for (const path of [
       `/ssh_user_certificates/${certificate.id}`,
@@ -121,7 +121,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
     await assertDenied(certificate.certificate, 'unknown_authority')
   })
 
-  test('is not what somebody signs at home', async () => {
+  test('of an unregistered authority is refused', async () => {
     await newSshKey(folder, 'home', 'ed25519')
     const sign = ['-q', '-s', folder.file('home'), '-I', 'id', '-n', 'ann', '-O', 'permit-port-forwarding']
     await must('ssh-keygen', ...sign, folder.file('user.pub'))

@@ -23,7 +23,7 @@ suite('an SSH key that several owners have registered', () => {
     publicKey = await newSshKey(folder, 'key', 'ed25519')
     holder = await newMember(server.api)
     other = await newMember(server.api)
-    // The one who does not have the private key is quicker.
+    // The member without the private key registers first.
     for (const member of [other, holder]) {
       const answer = await register(member)
       assert.equal(answer.status, 201, JSON.stringify(answer.body))
@@ -65,7 +65,7 @@ suite('an SSH key that several owners have registered', () => {
     ['the e-mail address of the owner', async () => emailOf(holder)],
     ['the id of the credential', async () => idOf(holder)],
   ] as const)
-    test(`is told apart by ${title} as user name`, async () => {
+    test(`is assigned to its owner by ${title} as user name`, async () => {
       await using client = signIn(await userName())
       await client.shows(/-> -R/)
       assert.equal(await credentialOnline(), idOf(holder))

@@ -48,7 +48,7 @@ suite('the first start', () => {
     assert.equal((await api.get('/self')).status, 200)
     assert.equal((await api.get('/credentials')).body.credentials.length, 1)
     const asAgent = await api.get('/self', { token: given.ADIT_AUTHTOKEN })
-    const unknown = await api.get('/self', { token: secretText('nobody') })
+    const unknown = await api.get('/self', { token: secretText('unknown') })
     assert.deepEqual([asAgent.status, unknown.status], [401, 401])
     assert.notEqual(asAgent.body.error_code, unknown.body.error_code)
     assert.equal(readFileSync(join(folder.path, 'authtoken'), 'utf8').trim(), given.ADIT_AUTHTOKEN)
@@ -129,7 +129,7 @@ suite('a later start', () => {
   })
 })
 
-suite('a start that cannot be', () => {
+suite('a start that fails', () => {
   test('names the setting of a port that is taken', async () => {
     using folder = new Folder()
     await using taken = await takePort()
@@ -153,7 +153,7 @@ suite('a start that cannot be', () => {
   test('names what is wrong with the database', async () => {
     using folder = new Folder()
     const at = { ADIT_DATA_DIR: folder.path }
-    const nobody = await refused({
+    const unreachable = await refused({
       ...at,
       ADIT_DATABASE_URL: `postgres://u:${secretText('password')}@localhost/x?host=${folder.path}`,
     })
@@ -161,7 +161,7 @@ suite('a start that cannot be', () => {
       ...at,
       ADIT_DATABASE_URL: `mysql://u:${secretText('password')}@localhost/x`,
     })
-    for (const { code, stderr } of [nobody, strange]) {
+    for (const { code, stderr } of [unreachable, strange]) {
       assert.equal(code, 1)
       assertOneLine(stderr, /database/i)
     }
@@ -175,7 +175,7 @@ suite('a start that cannot be', () => {
   })
 })
 
-test('a management API that is off leaves a program that runs until it is told to stop', async () => {
+test('a server without management API runs until it is sent a signal', async () => {
   using folder = new Folder()
   await using program = await start({ ADIT_DATA_DIR: folder.path, ADIT_API_ADDR: 'off' })
   assert.match(program.stdout, /^ +API +off$/m)

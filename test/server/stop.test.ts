@@ -31,7 +31,7 @@ async function beginSlowly(program: Program): Promise<Socket> {
 
 suite('stopping', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`on ${signal} finishes what runs, takes nothing new, and exits with 0`, async () => {
+    test(`on ${signal} completes requests in flight, accepts no new ones, and exits with 0`, async () => {
       using folder = new Folder()
       await using program = await start({ ADIT_DATA_DIR: folder.path })
       const key = program.key ?? ''
@@ -52,7 +52,7 @@ suite('stopping', () => {
     })
   }
 
-  test('does not wait for connections on which nothing happens', async () => {
+  test('does not wait for idle connections', async () => {
     using folder = new Folder()
     await using program = await start({ ADIT_DATA_DIR: folder.path })
     const { port } = new URL(program.url)

@@ -137,7 +137,7 @@ function repeat(call: () => Promise<unknown>) {
 }
 
 suite('the loss of the first process', { timeout: 600_000 }, () => {
-  test('is not noticed by clients and agents, and what was decided before stays', async () => {
+  test('does not affect clients and agents, and earlier decisions stay', async () => {
     using service = await startService()
     await using server = await Supervised.start()
     await using agent = await server.connect()

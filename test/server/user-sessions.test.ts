@@ -39,7 +39,7 @@ const committed = (store: Store): Promise<void> => new Promise(resolve => store.
 forEachDriver('sign-ins', ({ newDatabase }) => {
   const open = async () => (await newDatabase())()
 
-  test('are written down as a user and a session of it', async () => {
+  test('are stored as a user and a session of it', async () => {
     await using store = await open()
     const came = signedIn()
     const { userId, sessionId } = await signInsOn(store).signedIn(came)
@@ -64,7 +64,7 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
     assert.deepEqual((browser_session as Record<string, unknown>)['ip_address'], '203.0.113.7')
   })
 
-  test('of the same user find it again and say what is new of it', async () => {
+  test('of the same user find and update it', async () => {
     await using store = await open()
     const clock = { now: START }
     const userSessions = signInsOn(store, clock)
@@ -80,7 +80,7 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
     assert.equal(body['last_login'], '2026-03-01T12:01:00Z')
   })
 
-  test('of the same id at another provider are somebody else', async () => {
+  test('of the same id at another provider are another user', async () => {
     await using store = await open()
     const userSessions = signInsOn(store)
     await userSessions.signedIn(signedIn())
@@ -104,7 +104,7 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
     assert.deepEqual([endpoint, route, edge], [tunnel.replace('tn_', 'ep_'), null, null])
   })
 
-  test('push out the oldest sessions of a user who has a hundred', async () => {
+  test('evict the oldest sessions of a user with a hundred', async () => {
     await using store = await open()
     const userSessions = signInsOn(store)
     const first = await userSessions.signedIn(signedIn())
@@ -113,7 +113,7 @@ forEachDriver('sign-ins', ({ newDatabase }) => {
     assert.equal(await store.get(first.sessionId), undefined)
   })
 
-  test('move on when they are used', async () => {
+  test('are updated when they are used', async () => {
     await using store = await open()
     const clock = { now: START }
     const userSessions = signInsOn(store, clock)
@@ -182,7 +182,7 @@ const agents: Readonly<Record<string, readonly string[]>> = {
 
 suite('a User-Agent field', () => {
   for (const [raw, [browser, version, device, system, systemVersion]] of Object.entries(agents))
-    test(`tells what it tells: ${JSON.stringify(raw.slice(0, 60))}`, () => {
+    test(`is parsed: ${JSON.stringify(raw.slice(0, 60))}`, () => {
       assert.deepEqual(userAgentOf(raw), {
         raw: raw.replace('\u0007', ''),
         browser_name: browser,
@@ -193,7 +193,7 @@ suite('a User-Agent field', () => {
       })
     })
 
-  test('is cut where it is endless, and costs no time to read', () => {
+  test('is truncated if it is too long, and parsed in time', () => {
     assert.equal(userAgentOf('Android '.repeat(100_000)).raw.length, 512)
   })
 })

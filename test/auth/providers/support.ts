@@ -18,7 +18,7 @@ export const publicSetup = { githubUrl: 'https://github.com', gitlabUrl: 'https:
 export const names = Object.keys(providersOf(publicSetup)) as ProviderName[]
 /** They give no refresh tokens. */
 export const unrenewed: readonly ProviderName[] = ['facebook', 'github']
-export const nobody: AccessLists = { emails: [], domains: [], teams: [], organizations: [] }
+const emptyLists: AccessLists = { emails: [], domains: [], teams: [], organizations: [] }
 
 export const ann: User = {
   id: '4711',
@@ -55,7 +55,7 @@ export function methodAt(server: ProviderServer, name: ProviderName, changes: Ch
     lasting: true,
     egress,
     log,
-    access: { ...nobody, ...access },
+    access: { ...emptyLists, ...access },
     ...rest,
   })
 }

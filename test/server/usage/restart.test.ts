@@ -6,7 +6,7 @@ import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
 import { spawnServer, type Caller, type Process } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
 
-/** Visitors of a server that runs in a process of its own. */
+/** Clients of a server that runs in its own process. */
 const worldOf = (process: Process, dataDir: string): World =>
   new World({ ...process, dataDir, authtoken: '', [Symbol.asyncDispose]: async () => undefined })
 
