@@ -62,7 +62,7 @@ interface Told {
   readonly object: ResourceBody
 }
 
-/** All that was told of a resource, oldest first, apart from what time does to it. */
+/** All events of a resource, oldest first, without their times. */
 async function toldOf(api: Caller, id: unknown): Promise<Told[]> {
   const { body } = await api.get(`/audit_events?object_id=${String(id)}&limit=100`)
   const events = body.audit_events as Told[]
@@ -98,7 +98,7 @@ onBothStores('every change', api => {
   for (const [collection, name] of Object.entries(names) as [Collection, string][]) {
     const { shape, verbs }: Kind = kinds[collection]
 
-    test(`of ${collection} is told as ${name}, with the resource as it then was`, async () => {
+    test(`of ${collection} is the event ${name}, with the resource as it then was`, async () => {
       const seeds = new Seeds(api())
       const { id } = await seeds.make(collection, secrets[collection]?.())
       const path = `${await seeds.path(collection)}/${String(id)}`
@@ -119,7 +119,7 @@ onBothStores('every change', api => {
     })
   }
 
-  test('of a source is told as one of its subscription', async () => {
+  test('of a source is an event of its subscription', async () => {
     const { id } = await made(api(), '/event_subscriptions')
     const path = `/event_subscriptions/${id}`
     const source = `${path}/sources/http_request_complete.v0`
@@ -138,7 +138,7 @@ onBothStores('every change', api => {
     assert.equal(expected.length, 4)
   })
 
-  test('of a module is told as one of what it belongs to, its secret masked', async () => {
+  test('of a module is an event of its parent, with its secret masked', async () => {
     const edge = await made(api(), '/edges/https')
     const route = await made(api(), `/edges/https/${edge.id}/routes`, {
       match_type: 'exact_path',
@@ -170,7 +170,7 @@ onBothStores('every change', api => {
     assert.deepEqual(deleted, { type: 'https_edge_deleted.v0', object })
   })
 
-  test('that is refused is not told', async () => {
+  test('that is rejected is not an event', async () => {
     const policy = await made(api(), '/ip_policies')
     const rule = { ip_policy_id: policy.id, cidr: 'nonsense', action: 'allow' }
     await made(api(), '/ip_restrictions', { type: 'endpoints', ip_policy_ids: [policy.id] })

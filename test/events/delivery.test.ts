@@ -14,7 +14,7 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) =
 forEachDriver('event delivery', ({ newDatabase }) => {
   const world = async (): Promise<EventWorld> => new EventWorld(await (await newDatabase())())
 
-  test('brings every event once, in order, in batches as large as the destination takes', async () => {
+  test('delivers every event once, in order, in batches as large as the destination accepts', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
     await events.engine()
@@ -28,7 +28,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.ok(receiver.batches.every(batch => batch.length <= 100))
   })
 
-  test('keeps a batch within the bytes that the destination takes, and sends what is larger alone', async () => {
+  test('keeps a batch within the byte limit of the destination, and sends larger events alone', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
     await events.engine({ build: () => posting(receiver.url, { maxEvents: 100, maxBytes: 500 }) })
@@ -39,7 +39,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.ok(receiver.batches.every(batch => batch.length <= 4))
   })
 
-  test('goes on after failures with the same events, in order', async () => {
+  test('continues after failures with the same events, in order', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
     const engine = await events.engine()
@@ -66,7 +66,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.match(engine.metrics(), /adit_event_delivers 1\n/)
   })
 
-  test('waits as long as the destination asks, and comes at once when it is changed', async () => {
+  test('waits as long as Retry-After says, and retries at once when the destination is changed', async () => {
     await using slow = await Receiver.start()
     await using other = await Receiver.start()
     await using events = await world()
@@ -83,7 +83,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.equal(slow.calls, 1)
   })
 
-  test('comes in batches that the destination takes now, although the next was read ahead', async () => {
+  test('has batches of the current limit of the destination, although the next was read ahead', async () => {
     await using large = await Receiver.start()
     await using small = await Receiver.start()
     await using events = await world()
@@ -109,7 +109,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     )
   })
 
-  test('retries a batch in parts when the destination takes less now', async () => {
+  test('retries a batch in parts when the limit of the destination has decreased', async () => {
     await using large = await Receiver.start()
     await using small = await Receiver.start()
     await using events = await world()
@@ -130,7 +130,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     )
   })
 
-  test('puts aside only what is refused for good, and sends it again when told', async () => {
+  test('makes dead letters only of permanently refused events, and replays them on request', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
     const engine = await events.engine()
@@ -151,7 +151,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.equal(await engine.replay('edv_none'), false)
   })
 
-  test('gives up what could not be delivered for too long, and keeps it', async () => {
+  test('makes dead letters of events that could not be delivered for too long', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
     receiver.answer = () => ({ status: 503 })
@@ -174,7 +174,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     )
   })
 
-  test('gives up thousands, and brings all of them in order when told, also after a restart', async () => {
+  test('makes thousands of dead letters, and replays them in order, also after a restart', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
     receiver.answer = () => ({ status: 503 })
@@ -197,7 +197,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await until(async () => (await next.deliveries())[0]?.dead_letters === 1)
   })
 
-  test('forgets thousands of dead letters with the subscription that they were for', async () => {
+  test('deletes thousands of dead letters with their subscription', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
     receiver.answer = () => ({ status: 503 })
@@ -212,7 +212,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.deepEqual(await events.store.list(DEAD_LETTERS, { limit: 1 }), [])
   })
 
-  test('tells of each destination by itself, so that one that works does not hide one that does not', async () => {
+  test('reports each destination separately, so that a working one does not hide a failing one', async () => {
     await using good = await Receiver.start()
     await using bad = await Receiver.start()
     await using events = await world()
@@ -249,10 +249,10 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.deepEqual(await found({ subscription_id: other, destination_id: second }), [])
   })
 
-  test('lets a source count from the next event on, and no longer when it is gone', async () => {
+  test('applies a source from the next event on, until it is removed', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
-    // Nobody reads yet: what counts is the order of writes, not when somebody looks.
+    // Nothing is read yet: the order of writes counts, not the time of reads.
     const destination = await events.destination(receiver.url)
     await events.engine().then(engine => engine.close())
     await events.happen(CREATED)
@@ -269,7 +269,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.deepEqual(receiver.numbers, [1, 3, 5])
   })
 
-  test('forgets a destination or a subscription that is gone, with all that waits for it', async () => {
+  test('drops a deleted destination or subscription, with all pending events', async () => {
     await using good = await Receiver.start()
     await using bad = await Receiver.start()
     await using events = await world()
@@ -304,7 +304,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.deepEqual(receiver.numbers, [2])
   })
 
-  test('goes by the subscriptions themselves where the outbox no longer tells what became of them', async () => {
+  test('reads the subscriptions where the outbox no longer has their changes', async () => {
     await using receiver = await Receiver.start()
     await using gone = await Receiver.start()
     await using events = await world()
@@ -323,7 +323,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.equal(gone.calls, 0)
   })
 
-  test('says how much of the outbox is still needed', async () => {
+  test('reports how much of the outbox is still needed', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
     receiver.answer = () => ({ status: 503 })

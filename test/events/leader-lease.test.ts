@@ -30,7 +30,7 @@ const takes = (lease: LeaderLease): Promise<true> =>
   })
 
 forEachDriver('lead', ({ newDatabase }) => {
-  test('is taken by one of many that come at the same time', async () => {
+  test('is acquired by one of many at the same time', async () => {
     await using store = await (await newDatabase())()
     const leads = Array.from({ length: 8 }, () => leadOf(store, { leaseMs: 60_000 }))
     await Promise.all(leads.map(lease => lease.renew()))
@@ -41,7 +41,7 @@ forEachDriver('lead', ({ newDatabase }) => {
     assert.equal(held?.epoch, 1)
   })
 
-  test('is taken over when it is not prolonged, and then all that the one before writes is refused', async () => {
+  test('is acquired by another when it expires, and then all writes of the former leader are refused', async () => {
     await using store = await (await newDatabase())()
     const [one, other] = [leadOf(store), leadOf(store)]
     await one.renew()
@@ -59,7 +59,7 @@ forEachDriver('lead', ({ newDatabase }) => {
     assert.equal(one.epoch, 3)
   })
 
-  test('stays where it is prolonged', async () => {
+  test('is kept while it is renewed', async () => {
     await using store = await (await newDatabase())()
     const leaseMs = 60
     const [one, other] = [leadOf(store, { leaseMs }), leadOf(store, { leaseMs })]
@@ -72,7 +72,7 @@ forEachDriver('lead', ({ newDatabase }) => {
     assert.equal(one.epoch, 1)
   })
 
-  test('lets the one before write nothing to a cursor that was taken over', async () => {
+  test('keeps the former leader from writing to a cursor that was taken over', async () => {
     await using store = await (await newDatabase())()
     const body = newCursor('esb_1', 'ed_1', { sequence: 1, sources: [], epoch: 1 })
     const row = cursorRow(body, 1)
@@ -90,7 +90,7 @@ forEachDriver('lead', ({ newDatabase }) => {
   })
 })
 
-test('a clock that is set forward ends the lead until it is prolonged, and one that is set back does not prolong it', async () => {
+test('a clock that is set forward ends the lease until it is renewed, and one that is set back does not extend it', async () => {
   await using store = await openSqlite(':memory:')
   let shift = 0
   const lease = leadOf(store, { now: () => Date.now() + shift })
@@ -102,7 +102,7 @@ test('a clock that is set forward ends the lead until it is prolonged, and one t
   await until(() => !lease.isLeader)
 })
 
-test('a server that has the store to itself takes the lead at once and writes nothing to keep it', async () => {
+test('a server that is alone on its store is leader at once and writes no renewals', async () => {
   await using store = await openSqlite(':memory:')
   await leadOf(store).renew()
   const lease = leadOf(store, { alone: true })
@@ -113,7 +113,7 @@ test('a server that has the store to itself takes the lead at once and writes no
   assert.equal(await store.revision(), revision)
 })
 
-test('the row of an earlier release is taken over with its place', async () => {
+test('the row of an earlier release is taken over with its position', async () => {
   await using store = await openSqlite(':memory:')
   const row = { id: 'event_reader', kind: 'event_reader', parent: null, version: 1, body: '{"sequence":41}' }
   await store.commit([{ op: 'insert', entry: { row, refs: [], claims: [] } }])

@@ -33,14 +33,14 @@ async function lettersIn(store: Store): Promise<DeadLetters> {
   return new DeadLetters(store, 'edv_1')
 }
 
-/** One who reads, and how often it was told that it missed something. */
+/** A reader, and how often it was notified of missed events. */
 function reading(log: TrafficLog, wants: (type: string) => boolean = () => true) {
   let count = 0
   return { reader: log.join({ wants, missed: () => count++ }), missed: () => count }
 }
 
 suite('limits of event delivery', () => {
-  test('a dead destination holds up neither writes nor other destinations, and loses no change', async () => {
+  test('a dead destination delays neither writes nor other destinations, and loses no change', async () => {
     await using dead = await Receiver.start()
     await using good = await Receiver.start()
     await using events = new EventWorld(await openSqlite(':memory:'))
@@ -74,7 +74,7 @@ suite('limits of event delivery', () => {
     assert.equal(droppedSoFar(), dropped)
   })
 
-  test('no more than sixteen batches are on their way at a time', async () => {
+  test('no more than sixteen batches are in flight at a time', async () => {
     await using receiver = await Receiver.start()
     await using events = new EventWorld(await openSqlite(':memory:'))
     let now = 0
@@ -168,7 +168,7 @@ suite('limits of event delivery', () => {
     assert.deepEqual([fast.missed(), slow.missed()], [0, 0])
   })
 
-  test('no more than two hundred deliveries are told of by themselves, always the same', async () => {
+  test('no more than two hundred deliveries have their own metrics, always the same', async () => {
     await using receiver = await Receiver.start()
     await using events = new EventWorld(await openSqlite(':memory:'))
     const engine = await events.engine()
@@ -191,10 +191,10 @@ suite('limits of event delivery', () => {
     const batches: TrafficBatch[] = []
     const traffic = new TrafficEvents(batch => void batches.push(batch))
     traffic.subscribe({ accountId: 'ac_1', http: [], tcp: ['conn.bytes_in'] })
-    const visitor = { ip: '', port: 1, localIp: '', localPort: 1, serverName: undefined }
-    const seen = { client: visitor, begun: 0, ended: 1, sent: 0, decision: undefined }
+    const client = { ip: '', port: 1, localIp: '', localPort: 1, serverName: undefined }
+    const seen = { client, begun: 0, ended: 1, sent: 0, decision: undefined }
     for (let received = 0; received < 10_005; received++) traffic.connection({ ...seen, received })
-    traffic.connection({ ...seen, client: { ...visitor, localPort: 2 }, received: -1 })
+    traffic.connection({ ...seen, client: { ...client, localPort: 2 }, received: -1 })
     await until(() => batches.length === 1, MANY)
     const events = batches[0]?.pages.flatMap(eventsOf) ?? []
     assert.deepEqual(
@@ -318,7 +318,7 @@ suite('limits of event delivery', () => {
     assert.ok(lowestId('ev', moment + 5000) > newId('ev', moment))
   })
 
-  test('what is not delivered outlives the audit log, but not for ever', async () => {
+  test('undelivered events outlive the audit log, for a bounded time', async () => {
     await using store = await openSqlite(':memory:')
     const DAY_MS = 86_400_000
     const now = Date.now()

@@ -16,7 +16,7 @@ interface Told {
 const newest = async (api: Caller, count: number): Promise<Told[]> =>
   ((await api.get(`/audit_events?limit=${count}`)).body.audit_events as Told[]).toReversed()
 
-/** What was told, in words. */
+/** Type and object of each event. */
 const named = (events: readonly Told[]): string[] =>
   events.map(({ type, object }) => `${type} ${String(object['id'])}`)
 
@@ -51,7 +51,7 @@ onEachStore('who changed something', api => {
     return { caller: new Caller(api().url, key.token), who }
   }
 
-  test('is told for the key of a user, with the e-mail address', async () => {
+  test('is named for the key of a user, with the e-mail address', async () => {
     const {
       users: [admin],
     } = (await api().get('/users')).body
@@ -68,7 +68,7 @@ onEachStore('who changed something', api => {
   })
 
   for (const path of ['/bot_users', '/service_users'])
-    test(`is told for the key of one of ${path}, with its name`, async () => {
+    test(`is named for the key of one of ${path}, with its name`, async () => {
       const { caller, who } = await keyOf(await made(api(), path, { name: 'deployer' }), 'deployer')
       assert.deepEqual(await principals(api(), caller), [who, who, who])
       const other = await keyOf({ id: who.id }, 'deployer')
@@ -76,14 +76,14 @@ onEachStore('who changed something', api => {
       assert.deepEqual((await principals(api(), other.caller))[0], other.who)
     })
 
-  test('is told with the address that the call came from', async () => {
+  test('is named with the client address', async () => {
     const { caller, who } = await keyOf(await made(api(), '/bot_users', { name: 'far' }), 'far')
     assert.equal(await createFrom('127.0.0.2', caller), 201)
     const [event] = await newest(api(), 1)
     assert.deepEqual(event?.principal, { ...who, ip: '127.0.0.2' })
   })
 
-  test('stays told when the key and its owner are gone', async () => {
+  test('stays named when the key and its owner are deleted', async () => {
     const bot = await made(api(), '/bot_users', { name: 'brief' })
     const { caller, who } = await keyOf(bot, 'brief')
     const { id } = await made(caller, '/ip_policies')
@@ -94,7 +94,7 @@ onEachStore('who changed something', api => {
 })
 
 onEachStore('what goes together with something else', api => {
-  /** Removes it, and answers what was told of that, all by who removed it. */
+  /** Deletes it, and returns the events of that, all by the same principal. */
   async function removed(path: string, count: number): Promise<Told[]> {
     const [earlier] = await newest(api(), 1)
     assert.equal((await api().delete(path)).status, 204)
@@ -104,7 +104,7 @@ onEachStore('what goes together with something else', api => {
     return events
   }
 
-  test('is told before it: the rules of a policy', async () => {
+  test('has its event before it: the rules of a policy', async () => {
     const policy = await made(api(), '/ip_policies')
     const rules: ResourceBody[] = []
     for (const cidr of ['10.0.0.0/8', '192.168.0.0/16'])
@@ -121,7 +121,7 @@ onEachStore('what goes together with something else', api => {
     assert.deepEqual(named(events.slice(2)), [`ip_policy_deleted.v0 ${policy.id}`])
   })
 
-  test('is told before it: the routes of an edge, which the edge still shows', async () => {
+  test('has its event before it: the routes of an edge, which the edge still shows', async () => {
     const edge = await made(api(), '/edges/https')
     const path = `/edges/https/${edge.id}`
     const route = await made(api(), `${path}/routes`, { match_type: 'exact_path', match: '/' })
@@ -139,7 +139,7 @@ onEachStore('what goes together with something else', api => {
     ['/bot_users', 'bot_user'],
     ['/service_users', 'service_user'],
   ] as const)
-    test(`is told before it: what one of ${path} owns`, async () => {
+    test(`has its event before it: what one of ${path} owns`, async () => {
       const email = type === 'user' ? { email: 'leaving@example.com' } : {}
       const owner = await made(api(), path, email)
       const seeds = new Seeds(api())
@@ -157,7 +157,7 @@ onEachStore('what goes together with something else', api => {
       assert.deepEqual(events.slice(3), [`${type}_deleted.v0 ${owner.id}`])
     })
 
-  test('is not told twice: a subscription goes alone, since sources are part of it', async () => {
+  test('has no second event: the sources of a subscription are part of it', async () => {
     const sources = [{ type: 'ip_policy_created.v0' }, { type: 'ip_policy_deleted.v0' }]
     const subscription = await made(api(), '/event_subscriptions', { sources })
     const events = await removed(`/event_subscriptions/${subscription.id}`, 1)

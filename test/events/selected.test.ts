@@ -46,7 +46,7 @@ suite('what sources select', () => {
     }
   }
 
-  test('is what gateways are asked for, for all subscriptions together', async () => {
+  test('is what gateways report, for all subscriptions together', async () => {
     await using setting = await start()
     await setting.subscribe([{ type: REQUEST, fields: ['http.request.url.query'] }, CREATED])
     assert.deepEqual(setting.wanted.at(-1), new Map([[REQUEST, new Set(['http.request.url.query'])]]))
@@ -63,7 +63,7 @@ suite('what sources select', () => {
     await until(() => setting.wanted.at(-1)?.get(REQUEST)?.size === 1)
   })
 
-  test('is all that a subscription is sent, whatever another one asks for', async () => {
+  test('is all that a subscription is sent, whatever another one selects', async () => {
     await using setting = await start()
     await setting.subscribe([REQUEST])
     await setting.subscribe([{ type: REQUEST, fields: ['http.request.url.query'] }])
@@ -79,7 +79,7 @@ suite('what sources select', () => {
     assert.deepEqual(sorted(setting.objects()), sorted([usual, chosen]))
   })
 
-  test('is not sent where the filter says no, and that does not count as dropped', async () => {
+  test('is not sent if the filter does not match, and is not counted as dropped', async () => {
     await using setting = await start()
     const filter = 'ev.conn.server_port == 443'
     const id = await setting.subscribe([{ type: REQUEST, fields: ['conn.server_port'], filter }])
@@ -87,7 +87,7 @@ suite('what sources select', () => {
     await setting.receiver.until(() => setting.receiver.events.length === 1)
     assert.deepEqual(setting.objects(), [{ conn: { server_port: 443 } }])
     assert.match(setting.engine.metrics(), /result="dropped"\} 0/)
-    // A change counts for what is told from then on.
+    // A change applies to later events.
     const [delivery] = await setting.engine.deliveries()
     const heard = setting.wanted.length
     await setting.world.change(

@@ -83,7 +83,7 @@ suite('what a source is sent', () => {
     assert.equal(selectionOf({ type: HTTP, fields, filter: 'true' }).apply(part), part)
   })
 
-  test('is never parsed for types that are told whole', () => {
+  test('is never parsed for types that are sent unfiltered', () => {
     for (const type of ['ip_policy_created.v0', 'agent_session_start.v0', 'agent_session_stop.v0']) {
       const selection = selectionOf({ type })
       assert.equal(selection.apply('not even JSON'), 'not even JSON')
@@ -92,7 +92,7 @@ suite('what a source is sent', () => {
     assert.equal(selectionOf({ type: HTTP }).apply('not even JSON'), 'not even JSON')
   })
 
-  test('holds no field that hides behind what a visitor sent', () => {
+  test('has no field that is injected by a value of a client', () => {
     const names = [...usualFields(HTTP), 'http.request.url.query', 'http.request.headers']
     const value = '"query":"\\"headers\\"":{"__proto__":1}'
     const body = bodyOf(
@@ -159,7 +159,7 @@ suite('a filter', () => {
     })
   }
 
-  test('that needs a value which is not known lets nothing pass, either way round', () => {
+  test('on an absent value matches nothing, negated or not', () => {
     const { server_name: _, ...nameless } = conn
     for (const filter of [
       'ev.conn.server_name == "a"',
@@ -180,7 +180,7 @@ suite('a filter', () => {
     assert.equal(passes('ev.conn.server_port == 443', { server_port: '443' }), false)
   })
 
-  test('is asked before fields are cut, and makes gateways tell what it asks for', () => {
+  test('is evaluated before fields are removed, and makes gateways report its fields', () => {
     const selection = selectionOf({
       type: HTTP,
       fields: ['tls.version'],
@@ -192,7 +192,7 @@ suite('a filter', () => {
     assert.equal(selection.apply(body(80)), undefined)
   })
 
-  test('that was kept and is not understood any more lets nothing pass', () => {
+  test('that was stored and cannot be parsed any more matches nothing', () => {
     for (const filter of ['ev.conn.was_once == 1', 'no longer CEL', 'ev.http.request.method == "GET"'])
       assert.equal(passes(filter), false, filter)
     const body = bodyOf(HTTP, { conn })
@@ -200,7 +200,7 @@ suite('a filter', () => {
     assert.deepEqual(objectIn(unknown.apply(body)), { conn: { server_port: 443 } })
   })
 
-  test('can ask for the same of both types of traffic', () => {
+  test('may be the same for both types of traffic', () => {
     const names = ['conn.client_ip', 'conn.server_ip', 'conn.server_name', 'conn.server_port']
     for (const type of trafficTypes) assert.deepEqual(filterableNames(type), names)
   })

@@ -57,7 +57,7 @@ suite('several servers on one database', () => {
     }
   }
 
-  test('bring each change once and in order, through whichever it was made', async () => {
+  test('deliver each change once and in order, whatever server it was made at', async () => {
     await using receiver = await Receiver.start()
     await using servers = await pair(await postgres.newDatabase())
     const [first, second] = servers.worlds
@@ -76,7 +76,7 @@ suite('several servers on one database', () => {
     assert.deepEqual(servers.engines.map(delivers), [true, false])
   })
 
-  test('each tell what happens at their own gateways', async () => {
+  test('each report what happens at their own gateways', async () => {
     await using receiver = await Receiver.start()
     await using servers = await pair(await postgres.newDatabase())
     const [first, second] = servers.worlds
@@ -92,7 +92,7 @@ suite('several servers on one database', () => {
     assert.deepEqual(receiver.senders, ['second', 'first'])
   })
 
-  test('tell the same of deliveries, and take a wish for dead letters, wherever they are asked', async () => {
+  test('show the same deliveries, and accept a replay of dead letters at any server', async () => {
     await using receiver = await Receiver.start()
     await using servers = await pair(await postgres.newDatabase())
     const [first, second] = servers.worlds
@@ -116,7 +116,7 @@ suite('several servers on one database', () => {
     assert.ok(receiver.senders.every(sender => sender === 'first'))
   })
 
-  test('bring all that one of them has given up, in order, when another is asked', async () => {
+  test('replay all dead letters of one of them, in order, when another is asked', async () => {
     await using receiver = await Receiver.start()
     const url = await postgres.newDatabase()
     receiver.answer = () => ({ status: 503 })
@@ -139,7 +139,7 @@ suite('several servers on one database', () => {
     await until(async () => (await other.deliveries())[0]?.dead_letters === 0, MANY)
   })
 
-  test('tell of a destination that fails, and works again, what one of them has found', async () => {
+  test('all report the state of a destination that one of them has found', async () => {
     await using receiver = await Receiver.start()
     await using servers = await pair(await postgres.newDatabase())
     const [leader, other] = servers.engines
@@ -188,7 +188,7 @@ suite('several servers on one database', () => {
     assert.ok(isFailing((await leader.deliveries())[0]))
   })
 
-  test('stop sending to a destination that was taken away at the other one', async () => {
+  test('stop sending to a destination that was removed at the other one', async () => {
     await using good = await Receiver.start()
     await using bad = await Receiver.start()
     await using servers = await pair(await postgres.newDatabase())
@@ -213,7 +213,7 @@ suite('several servers on one database', () => {
     await until(async () => (await first.store.list('event_cursor', { limit: 10 })).length === 0)
   })
 
-  test('hand over at once when the one that delivers is ended', async () => {
+  test('hand over at once when the leader stops', async () => {
     await using receiver = await Receiver.start()
     await using servers = await pair(await postgres.newDatabase())
     const [first, second] = servers.worlds
@@ -230,7 +230,7 @@ suite('several servers on one database', () => {
     assert.equal(receiver.senders.at(-1), 'second')
   })
 
-  test('remember a wish for dead letters when all of them are ended', async () => {
+  test('keep a requested replay of dead letters when all of them stop', async () => {
     await using receiver = await Receiver.start()
     const url = await postgres.newDatabase()
     await using world = new EventWorld(await openPostgres(url))
@@ -268,14 +268,14 @@ suite('several servers on one database', () => {
       }
     }
 
-    test('another goes on when the one that delivers is killed, and only what was on its way comes twice', async () => {
+    test('another continues when the leader is killed, and only events in flight are repeated', async () => {
       await using receiver = await Receiver.start()
       const url = await postgres.newDatabase()
       await using world = new EventWorld(await openPostgres(url))
       await using servers = await processes(url)
       const { leader, other } = servers
       await world.subscription([CREATED], [await world.destination(receiver.url)])
-      // The second batch is taken, but nobody hears of it.
+      // The second batch is accepted, but its response is lost.
       const { promise: killed, resolve: kill } = Promise.withResolvers<void>()
       const exited = once(leader.child, 'exit')
       receiver.answer = async () => {
@@ -297,7 +297,7 @@ suite('several servers on one database', () => {
     })
 
     for (const status of [200, 503])
-      test(`one that was stopped for too long sends nothing more when it wakes to a ${status}`, async () => {
+      test(`one that was stopped for too long sends nothing more when it resumes with a ${status}`, async () => {
         await using receiver = await Receiver.start()
         const url = await postgres.newDatabase()
         await using world = new EventWorld(await openPostgres(url))

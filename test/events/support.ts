@@ -85,7 +85,7 @@ export const posting = (url: string, limits = { maxEvents: 100, maxBytes: 1_000_
   async send(batch, signal) {
     const body = `[${batch.map(event => event.body).join(',')}]`
     const answer = await fetch(url, { method: 'POST', body, signal }).catch((cause: unknown) => {
-      throw new DeliveryError('nobody there', { cause })
+      throw new DeliveryError('connection refused', { cause })
     })
     await answer.bytes()
     if (answer.status === 200) return

@@ -17,7 +17,7 @@ import { newFolder } from '../support/folder.ts'
 
 const names = Object.keys(eventTarget).toSorted()
 
-/** These stay on the machine, and nobody there asks who sends. */
+/** These stay on the machine, and need no credentials. */
 const withoutCredentials = new Set(['debug', 'file'])
 
 suite('each target of events, through the API of a server', () => {
@@ -70,12 +70,12 @@ suite('each target of events, through the API of a server', () => {
     for (const folder of [dataDir, join(rootFile, '..')]) rmSync(folder, { recursive: true })
   })
 
-  test('is played by a vendor', () => {
+  test('has a vendor', () => {
     assert.deepEqual([...vendors.keys()].toSorted(), names)
   })
 
   for (const name of names) {
-    const vendorOf = () => vendors.get(name) ?? assert.fail(`nobody plays ${name}`)
+    const vendorOf = () => vendors.get(name) ?? assert.fail(`no vendor for ${name}`)
     const destination = async (target: ResourceBody): Promise<string> =>
       (await made(api, '/event_destinations', { target: { [name]: target } })).id
 
@@ -133,7 +133,7 @@ suite('each target of events, through the API of a server', () => {
     })
 
     if (withoutCredentials.has(name)) continue
-    test(`${name} says why it refuses wrong credentials, and takes events once they are right`, async () => {
+    test(`${name} reports why wrong credentials are refused, and gets events once they are right`, async () => {
       const { wrong = assert.fail('all are right'), target, arrived } = vendorOf()
       const id = await destination(wrong.target)
       const path = `/event_destinations/${id}`

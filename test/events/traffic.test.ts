@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const REQUEST = 'http_request_complete.v0'
 const START = 'agent_session_start.v0'
 
-/** What was told in events of a type. */
+/** The objects in events of a type. */
 const told = ({ events }: Receiver, type: string): Told[] =>
   events.filter(event => event.event_type === type).map(({ object }) => object)
 

@@ -68,7 +68,7 @@ async function visit(server: Process, host: string): Promise<number> {
   return answer.statusCode
 }
 
-/** Makes policies that are told apart by their metadata. */
+/** Makes policies that differ in their metadata. */
 async function write({ api }: Process, from: number, count: number): Promise<void> {
   for (let n = from; n < from + count; n++) await made(api, '/ip_policies', { metadata: String(n) })
 }
@@ -108,7 +108,7 @@ suite('two servers on one PostgreSQL', () => {
   })
   after(() => parts.disposeAsync())
 
-  test('have one that delivers', async () => {
+  test('have one leader that delivers', async () => {
     assert.deepEqual([await deliversHere(first), await deliversHere(second)], [true, false])
   })
 
@@ -125,7 +125,7 @@ suite('two servers on one PostgreSQL', () => {
     assert.equal(body.event_deliveries.length, 1)
   })
 
-  test('deliver what happens at the gateway of the one that does not', async () => {
+  test('deliver what happens at the gateway of the other one', async () => {
     await makePage(first, 'a.example.com')
     await until(() => visit(second, 'a.example.com').catch(() => 0), { fits: status => status === 200 })
     const isRequest = ({ event_type: type }: Came): boolean => type === 'http_request_complete.v0'
@@ -146,7 +146,7 @@ suite('two servers on one PostgreSQL', () => {
     }
   })
 
-  test('lose nothing when the one that delivers is killed, and repeat only what was on its way', async () => {
+  test('lose nothing when the leader is killed, and repeat only events in flight', async () => {
     await write(first, 500, 10)
     await first.end('SIGKILL')
     await write(second, 510, 10)

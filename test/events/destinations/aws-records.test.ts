@@ -191,7 +191,7 @@ for (const { name, operation, target, list, ending, maxRecord, maxCall } of serv
       ['a connection that breaks', (_, response) => void response.destroy(), 'passing', undefined],
     ]
     for (const [what, answer, fault, wait] of refusals) {
-      test(`tells of ${what} as a fault of: ${fault}`, async () => {
+      test(`reports ${what} as a fault of: ${fault}`, async () => {
         await using server = await start(answer)
         const error = await refused(send(build(server.url), events(3)))
         const { permanent, misconfigured } = error
@@ -200,7 +200,7 @@ for (const { name, operation, target, list, ending, maxRecord, maxCall } of serv
       })
     }
 
-    test('waits for other keys when they are wrong, and the secret is not told', async () => {
+    test('waits for other keys when they are wrong, and the secret is not logged', async () => {
       await using server = await awsService(
         name,
         {},

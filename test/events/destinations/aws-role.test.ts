@@ -126,7 +126,7 @@ suite('a role at AWS', () => {
     assert.equal(all.kinesis.seen.length, 0)
   })
 
-  test('cannot be assumed by a server without keys, which is told', async () => {
+  test('cannot be assumed by a server without keys, with the reason', async () => {
     await using all = await world()
     delete process.env['AWS_SECRET_ACCESS_KEY']
     const error = await refused(send(all.destination, events(1))).finally(setOwn)
@@ -135,7 +135,7 @@ suite('a role at AWS', () => {
     await send(all.destination, events(1))
   })
 
-  test('is tried again when STS cannot be reached, is throttled, refuses or gives no keys', async () => {
+  test('is retried when STS cannot be reached, is throttled, refuses or gives no keys', async () => {
     for (const [status, text] of [
       [400, '<ErrorResponse><Error><Code>Throttling</Code></Error></ErrorResponse>'],
       [400, '<ErrorResponse><Error><Code>ValidationError</Code></Error></ErrorResponse>'],
@@ -146,7 +146,7 @@ suite('a role at AWS', () => {
       const destination = buildDestination(target, partsWith({ endpoints: { sts: sts.url } }))
       assert.equal((await refused(send(destination, events(1)))).permanent, false, text)
     }
-    const nobody = buildDestination(target, partsWith({ endpoints: { sts: 'http://127.0.0.1:1' } }))
-    assert.equal((await refused(send(nobody, events(1)))).permanent, false)
+    const unreachable = buildDestination(target, partsWith({ endpoints: { sts: 'http://127.0.0.1:1' } }))
+    assert.equal((await refused(send(unreachable, events(1)))).permanent, false)
   })
 })

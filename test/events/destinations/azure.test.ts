@@ -79,7 +79,7 @@ suite('Azure logs ingestion', () => {
     assert.equal(cloud.login.seen.length, 2)
   })
 
-  test('waits for another secret when it is wrong, which is not told', async () => {
+  test('waits for another secret when it is wrong, which is not logged', async () => {
     await using cloud = await azure()
     const error = await refused(send(cloud.build({ client_secret: `wrong${MARK}` }), events(1)))
     assert.deepEqual(

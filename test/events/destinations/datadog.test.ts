@@ -90,7 +90,7 @@ suite('Datadog', () => {
     assert.deepEqual([error.permanent, [...error.taken]], [true, ['b']])
   })
 
-  test('waits for another key when it is wrong, and the key is not told', async () => {
+  test('waits for another key when it is wrong, and the key is not logged', async () => {
     await using server = await service(intake)
     const error = await refused(send(build(server.url, { api_key: `wrong${MARK}` }), events(1)))
     assert.deepEqual([error.permanent, error.message], [false, 'Datadog responded with 403.'])

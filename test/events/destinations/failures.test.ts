@@ -9,19 +9,19 @@ const statuses: Readonly<Record<Fault, readonly number[]>> = {
   passing: [408, 409, 425, 429, 500, 501, 502, 503, 504, 507, 599],
 }
 
-suite('what is at fault when events are not taken', () => {
+suite('the cause of a failed delivery', () => {
   for (const [fault, all] of Object.entries(statuses))
     test(`is ${fault} for ${all.join(', ')}`, () => {
       for (const status of all) assert.equal(faultOf(status), fault, String(status))
     })
 
-  test('is never an event when somebody signs in', () => {
+  test('is never an event when authentication fails', () => {
     assert.equal(faultOfSignIn(400), 'settings')
     assert.equal(faultOfSignIn(401), 'settings')
     assert.equal(faultOfSignIn(503), 'passing')
   })
 
-  test('is never an event when there is no answer', () => {
+  test('is never an event when there is no response', () => {
     for (const [code, misconfigured] of [
       ['forbidden', true],
       ['invalid', true],

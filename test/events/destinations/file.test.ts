@@ -77,7 +77,7 @@ suite('file', () => {
     for (const each of pair) each.close()
   })
 
-  test('is made anew when somebody moved it', async () => {
+  test('is created again when it was moved', async () => {
     using data = new Folder()
     const destination = build(data.path, 'e')
     await send(destination, events(1))
@@ -166,7 +166,7 @@ suite('file', () => {
     destination.close()
   })
 
-  test('is looked at anew when somebody has written to it, cut it off, or let others read it', async () => {
+  test('is checked again when it was written, truncated, or made readable for others', async () => {
     using data = new Folder()
     const destination = build(data.path, 'e')
     const path = data.file('events/e')
@@ -210,7 +210,7 @@ suite('file', () => {
     assert.equal(await data.read('master.key'), 'key\n')
   })
 
-  test('is tried again when it cannot be written, without half a line in it', async () => {
+  test('is retried when it cannot be written, without a partial line in it', async () => {
     using data = new Folder()
     // Files of at most 64 KiB: the system refuses in the middle of a write, as it does when a disk is full.
     const limited = 'ulimit -f 64; exec "$0" "$@"'
@@ -237,7 +237,7 @@ suite('file', () => {
     )
   })
 
-  test('is tried again when the data folder is not there', async () => {
+  test('is retried when the data folder is missing', async () => {
     const error = await refused(send(build('/nonexistent/adit', 'e'), events(1)))
     assert.deepEqual([error.permanent, error.message], [false, 'The file cannot be written (ENOENT).'])
   })

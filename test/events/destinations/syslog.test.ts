@@ -99,7 +99,7 @@ suite('syslog', () => {
     destination.close()
   })
 
-  test('waits for a receiver that does not read, but not for ever', async () => {
+  test('waits for a receiver that does not read, up to a timeout', async () => {
     await using server = await listening(createServer({ pauseOnConnect: true }))
     const target = { address: `127.0.0.1:${server.port}`, tls: false }
     const destination = syslog(target, partsWith(), { writeMs: 300 })
@@ -136,7 +136,7 @@ suite('syslog', () => {
     await receiver.has(1)
   })
 
-  test('is tried again when nobody is there, and waits for an address that is one and allowed', async () => {
+  test('is retried when the connection is refused, and waits for a valid and allowed address', async () => {
     assert.equal((await refused(send(plain(1), events(1)))).permanent, false)
     const wrong = buildDestination({ syslog: { address: 'nowhere', tls: true } }, partsWith())
     assert.match((await refused(send(wrong, events(1)))).message, /not host:port/)

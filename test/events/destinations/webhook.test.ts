@@ -54,7 +54,7 @@ suite('webhook', () => {
     assert.equal(none.headers['webhook-signature'], undefined)
   })
 
-  test('stops at the first that is refused and tells which were taken', async () => {
+  test('stops at the first that is refused and reports which were accepted', async () => {
     for (const [status, permanent] of [
       [500, false],
       [429, false],
@@ -87,12 +87,12 @@ suite('webhook', () => {
     assert.deepEqual([error.permanent, error.misconfigured, server.seen.length], [false, true, 1])
   })
 
-  test('waits as long as it is asked to', async () => {
+  test('waits as long as Retry-After says', async () => {
     await using server = await service((_, response) => json(response.setHeader('retry-after', '5'), 503, {}))
     assert.equal((await refused(send(build(server.url), events(1)))).retryAfterMs, 5000)
   })
 
-  test('tries again when nobody is there, and waits for another address when it is a private one', async () => {
+  test('retries when the connection is refused, and waits for another address when it is private', async () => {
     assert.equal(
       (await refused(send(build('http://127.0.0.1:1/?token=' + MARK), events(1)))).permanent,
       false,
@@ -107,7 +107,7 @@ suite('webhook', () => {
     assert.match(error.message, /egress_allow/)
   })
 
-  test('tells what was taken when it is stopped', async () => {
+  test('reports what was accepted when it is stopped', async () => {
     const controller = new AbortController()
     await using server = await service((seen, response) =>
       seen.headers['webhook-id'] === 'ev_1' ? controller.abort() : void response.end(),

@@ -86,7 +86,7 @@ suite('captures with a folder', () => {
     writeFileSync(pathOf(broken), bytes)
     writeFileSync(pathOf(cut), readFileSync(pathOf(cut)).subarray(0, 100))
     const notes = join(folder, 'w1', 'notes.txt')
-    writeFileSync(notes, 'of somebody else')
+    writeFileSync(notes, 'of another program')
     const after = await start('1')
     const second = worldOf(after, dataDir)
     for (const [at, id] of whole.entries()) {
@@ -110,14 +110,14 @@ suite('captures with a folder', () => {
       assert.equal((await second.server.api.get(`/requests/${id}`)).status, 404)
       assert.equal(pathOf(id), '')
     }
-    assert.equal(readFileSync(notes, 'utf8'), 'of somebody else')
+    assert.equal(readFileSync(notes, 'utf8'), 'of another program')
 
     const [original = ''] = whole
     const { body: replayed } = await second.server.api.post(`/requests/${original}/replay`)
     assert.equal(replayed.capture.response.status, 200)
     assert.equal(seen.at(-1)?.['x-seen'], seen.at(-2)?.['x-seen'])
     assert.equal(seen.at(-1)?.authorization, undefined, 'its value is not in the file')
-    writeFileSync(join(folder, 'main', 'notes.txt'), 'of somebody else')
+    writeFileSync(join(folder, 'main', 'notes.txt'), 'of another program')
     await after.end('SIGTERM')
 
     const last = await start('1')

@@ -6,7 +6,7 @@ import { Registry } from '#base/metrics.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Span } from '#telemetry/tracing/request-span.ts'
 import { SpanExporter, type ExporterPace } from '#telemetry/tracing/span-exporter.ts'
-import { Collector, nobody } from './support.ts'
+import { Collector, unreachableUrl } from './support.ts'
 import { until } from '../../support/until.ts'
 
 const allow = ['127.0.0.0/8'].flatMap(text => parseRange(text) ?? [])
@@ -50,7 +50,7 @@ const names = (collector: Collector): number[] => collector.spans.map(({ name })
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 
 suite('the exporter of spans', () => {
-  test('sends what came together in one batch, and says who it is', async () => {
+  test('sends spans in one batch, with its resource', async () => {
     await using collector = await Collector.start()
     const { put, counts, exporter } = exporting(collector.url)
     put(0, 3)
@@ -90,7 +90,7 @@ suite('the exporter of spans', () => {
   })
 
   test('keeps a bounded number for a collector that is down, and goes on when it is back', async () => {
-    const url = await nobody()
+    const url = await unreachableUrl()
     const { put, counts, lines, exporter } = exporting(url, { firstWaitMs: 50 })
     put(0, 5000)
     // A batch on its way, and as many as may wait.
@@ -107,7 +107,7 @@ suite('the exporter of spans', () => {
     )
   })
 
-  test('gives a batch up when it has failed too often', async () => {
+  test('drops a batch when it has failed too often', async () => {
     await using collector = await Collector.start()
     collector.answer = () => ({ status: 503 })
     const { put, counts, exporter } = exporting(collector.url)
@@ -122,7 +122,7 @@ suite('the exporter of spans', () => {
     assert.deepEqual(names(collector), [2])
   })
 
-  test('tries again only what may help, and never where it is sent to by an answer', async () => {
+  test('retries only retryable errors, and follows no redirect', async () => {
     await using other = await Collector.start()
     for (const status of [400, 401, 404, 413, 500, 307]) {
       await using collector = await Collector.start()
@@ -137,7 +137,7 @@ suite('the exporter of spans', () => {
     assert.equal(other.calls.length, 0)
   })
 
-  test('counts what the collector has not taken of a batch, and does not send it again', async () => {
+  test('counts spans that the collector rejected, and does not send them again', async () => {
     const rejections = [
       [JSON.stringify({ partialSuccess: { rejectedSpans: '2', errorMessage: 'hush' } }), 2],
       [JSON.stringify({ partialSuccess: { rejectedSpans: 99 } }), 5],
@@ -157,7 +157,7 @@ suite('the exporter of spans', () => {
     }
   })
 
-  test('lets a collector that never answers hold up an end only for a moment', async () => {
+  test('waits only briefly at exit for a collector that never responds', async () => {
     await using collector = await Collector.start()
     collector.answer = () => new Promise<never>(() => undefined)
     const { put, counts, exporter } = exporting(collector.url, { closeMs: 50 })
@@ -170,7 +170,7 @@ suite('the exporter of spans', () => {
   })
 
   test('ends at once when the collector is down', async () => {
-    const { put, counts, exporter } = exporting(await nobody(), { firstWaitMs: 3_600_000 })
+    const { put, counts, exporter } = exporting(await unreachableUrl(), { firstWaitMs: 3_600_000 })
     put(0, 600)
     await exporter.close()
     assert.deepEqual(counts(), [0, 600])

@@ -6,7 +6,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { Span } from '#telemetry/tracing/request-span.ts'
-import { factsOf, nobody } from './support.ts'
+import { factsOf, unreachableUrl } from './support.ts'
 import {
   TRACE,
   SPAN,
@@ -160,7 +160,7 @@ suite('a request that is traced', () => {
     assert.equal(told['traceparent'], `00-${TRACE}-${client.spanId}-01`)
   })
 
-  test('may be refused by a module: then there is no span for a service, and it is said which', async () => {
+  test('may be rejected by a module: then it has the module, and there is no span for a service', async () => {
     const { spans } = await traced(async world => {
       const edge = await world.edge([HOST])
       const policy = await world.make('/ip_policies', {})
@@ -187,7 +187,7 @@ suite('a request that is traced', () => {
     const { spans } = await traced(async world => {
       const edge = await world.edge([HOST])
       const failing: RequestListener = (_request, response) => void response.writeHead(503).end()
-      const gone = new URL(await nobody()).host
+      const gone = new URL(await unreachableUrl()).host
       const { id: unreachable } = await world.make('/backends/static', { address: gone })
       await world.route(edge, '/failing', await world.static(failing))
       await world.route(edge, '/unreachable', unreachable)
@@ -224,10 +224,10 @@ suite('a request that is traced', () => {
         socket.on('close', () => left.resolve())
         asked.resolve()
       })
-      const visitor = connect({ host: '127.0.0.1', port: world.server.bound.http?.port ?? 0 })
-      visitor.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+      const client = connect({ host: '127.0.0.1', port: world.server.bound.http?.port ?? 0 })
+      client.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
       await asked.promise
-      visitor.resetAndDestroy()
+      client.resetAndDestroy()
       await left.promise
     })
     for (const span of spans) {
@@ -239,7 +239,7 @@ suite('a request that is traced', () => {
     assert.equal(only(spans, 3).parentSpanId, only(spans, 2).spanId)
   })
 
-  test('lasts as long as its WebSocket does, whose end is no failure', async () => {
+  test('lasts as long as its WebSocket, whose end is not a failure', async () => {
     const { spans } = await traced(async world => {
       const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
       await once(sockets, 'listening')
@@ -248,10 +248,10 @@ suite('a request that is traced', () => {
       const { port } = sockets.address() as AddressInfo
       await agent.listen({ proto: 'http', domain: HOST, forwardTo: port })
       const url = `ws://127.0.0.1:${world.server.bound.http?.port}/`
-      const visitor = new WebSocket(url, { headers: { host: HOST } })
-      await once(visitor, 'message')
-      visitor.close()
-      await once(visitor, 'close')
+      const client = new WebSocket(url, { headers: { host: HOST } })
+      await once(client, 'message')
+      client.close()
+      await once(client, 'close')
       sockets.close()
     })
     const server = only(spans, 2)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { secretText } from '../../support/secrets.ts'
-import { factsOf, nobody } from './support.ts'
+import { factsOf, unreachableUrl } from './support.ts'
 import { SAMPLED, HOST, tell, toldOf, of, traced, toEdge, toTunnel, plainly, metric } from './world.ts'
 import { until } from '../../support/until.ts'
 import { workerCounts } from '../../support/workers.ts'
@@ -54,7 +54,7 @@ suite('traces', () => {
         const visits = await Promise.all(Array.from({ length: 400 }, () => plainly(world)))
         assert.deepEqual(new Set(visits.map(({ status }) => status)), new Set([200]))
       },
-      { traces_endpoint: await nobody() },
+      { traces_endpoint: await unreachableUrl() },
     )
   })
 

@@ -90,8 +90,8 @@ export class Collector implements AsyncDisposable {
   }
 }
 
-/** The address of a server that is not there any more. */
-export async function nobody(): Promise<string> {
+/** The URL of a server that has stopped. */
+export async function unreachableUrl(): Promise<string> {
   await using gone = await Collector.start()
   return gone.url
 }

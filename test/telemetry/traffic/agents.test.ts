@@ -50,7 +50,7 @@ async function watched(options: GatewayOptions = {}, apiUrl?: string) {
 }
 
 suite('what is reported about agents', () => {
-  test('says who came, from where to where, and that it went', async () => {
+  test('has the start and the stop of a session, with its addresses', async () => {
     await using world = await watched()
     const agent = await TestAgent.signIn(world.gateway, world.token)
     const start = await world.watch.next(START)
@@ -107,7 +107,7 @@ suite('what is reported about agents', () => {
     assert.equal(name, 'connect.adit.localhost')
   })
 
-  test('says why one had to go', async () => {
+  test('has the reason of a stop', async () => {
     await using world = await watched()
     await TestAgent.signIn(world.gateway, world.token)
     await world.watch.next(START)
@@ -115,7 +115,7 @@ suite('what is reported about agents', () => {
     assert.equal((await world.watch.next(STOP)).error, 'The credential was deleted.')
   })
 
-  test('says that one has fallen silent', async () => {
+  test('has the heartbeat timeout as a reason', async () => {
     await using world = await watched({ agents: { heartbeat: { intervalMs: 20, limitMs: 60 } } })
     await TestAgent.signIn(world.gateway, world.token, { mute: true })
     assert.match((await world.watch.next(STOP)).error, /silent/)

@@ -44,25 +44,25 @@ suite('the bytes of clients', () => {
     const agent = await world.agent()
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const before = bytesOf(world)
-    const visitor = connect({ port: portOf(url), host: HOST })
-    await exchange(visitor, 100_000)
+    const client = connect({ port: portOf(url), host: HOST })
+    await exchange(client, 100_000)
     assert.deepEqual(bytesOf(world), { in: before.in + 100_000, out: before.out + 100_000 })
-    visitor.end()
-    await closed(visitor)
+    client.end()
+    await closed(client)
     await until(() => world.metrics.connections.tcp.read().value === 0)
     assert.deepEqual(bytesOf(world), { in: before.in + 100_000, out: before.out + 100_000 })
   })
 
-  test('of TLS, passed on or ended here, are counted with TLS itself', async () => {
+  test('of TLS, passed through or terminated, include TLS itself', async () => {
     await using world = await TrafficWorld.start()
     await using service = await echo()
     const agent = await world.agent()
     const domain = 'tls.adit.localhost'
     await agent.listen({ proto: 'tls', domain, forwardTo: service.port })
     const before = bytesOf(world)
-    const visitor = connectTls({ host: HOST, port: world.httpsPort, servername: domain })
+    const client = connectTls({ host: HOST, port: world.httpsPort, servername: domain })
     // The service sends the hello back, which is no TLS that a client understands.
-    await assert.rejects(once(visitor, 'secureConnect'))
+    await assert.rejects(once(client, 'secureConnect'))
     await until(() => world.metrics.connections.tls.read().value === 0)
     const passed = bytesOf(world)
     assert.ok(passed.in > before.in + 100)
@@ -74,7 +74,7 @@ suite('the bytes of clients', () => {
     assert.ok(ended.in > passed.in + 500)
   })
 
-  test('never become fewer, though what is buffered for a client that is cut off is never sent', () => {
+  test('never decrease, although bytes buffered for a disconnected client are never sent', () => {
     const bytes = new ClientBytes()
     const socket = { bytesRead: 5, bytesWritten: 100 }
     bytes.add(socket)
@@ -106,12 +106,12 @@ suite('the requests of clients', () => {
     assert.deepEqual([requests('edge', '2xx'), timed()], [2, 1])
     await world.told('c.adit.localhost')
     assert.deepEqual([requests('ephemeral', '4xx'), timed()], [1, 2])
-    await world.told('nobody.example.test')
+    await world.told('unknown.example.test')
     assert.deepEqual([requests('none', '4xx'), timed()], [1, 2])
     assert.equal(sample(world, 'adit_http_request_duration_seconds_count'), 4)
   })
 
-  test('are timed to the end of their answer', async () => {
+  test('are timed to the end of their response', async () => {
     await using world = await TrafficWorld.start()
     const timed = (): number => sample(world, 'adit_http_request_duration_seconds_count')
     const begun = Promise.withResolvers<ServerResponse>()

@@ -123,9 +123,9 @@ suite('the order of events', () => {
     await using service = await echo()
     const agent = await world.agent()
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
-    const visitor = connect({ port: Number(/:(\d+)$/.exec(url)?.[1]), host: HOST })
-    visitor.resume().end('hello')
-    await closed(visitor)
+    const client = connect({ port: Number(/:(\d+)$/.exec(url)?.[1]), host: HOST })
+    client.resume().end('hello')
+    await closed(client)
     await until(() => world.metrics.connections.tcp.read().value === 0)
     await agent.close()
     await stopped.promise

@@ -97,7 +97,7 @@ function only(text: string, name: string): unknown {
 }
 
 suite('the writer of an event', () => {
-  test('finds each field, at its place and of its type, and no other', () => {
+  test('writes each field, at its place and of its type, and no other', () => {
     const seen = wholeRequest()
     for (const name of allHttp) {
       const { type } = trafficFields['http_request_complete.v0'][name]
@@ -109,7 +109,7 @@ suite('the writer of an event', () => {
     }
   })
 
-  test('gives of any selection exactly what was selected', () => {
+  test('writes exactly the selected fields', () => {
     const seen = wholeRequest()
     const leaves = (value: object, above = ''): string[] =>
       Object.entries(value).flatMap(([name, inner]) =>
@@ -138,10 +138,10 @@ suite('the writer of an event', () => {
     fc.assert(
       fc.property(fc.subarray(allHttp), fc.array(requests), (wanted, asked) => {
         const write = httpWriter(wanted)
-        const visitors = [client, { ...client, ip: '192.0.2.9' }] as const
+        const clients = [client, { ...client, ip: '192.0.2.9' }] as const
         for (const { method, path, status, username, isReadable, other } of asked) {
           const seen: SeenRequest = {
-            client: visitors[other ? 1 : 0],
+            client: clients[other ? 1 : 0],
             head: isReadable && head ? { ...head, method, path, target: path } : undefined,
             reply: { ...reply, head: { ...reply.head, status } },
             context: Object.assign(new RequestContext(), context, { username }),
@@ -192,7 +192,7 @@ suite('the writer of an event', () => {
     assert.deepEqual(decision(), {})
   })
 
-  test('writes moments as the calendar does', () => {
+  test('writes times in RFC 3339', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 4e12, noNaN: true }), ms => {
         assert.equal(rfc3339(ms), new Date(Math.floor(ms)).toISOString())
@@ -200,13 +200,13 @@ suite('the writer of an event', () => {
     )
   })
 
-  test('takes no name of a field for one of its own', () => {
+  test('does not confuse field names with its own', () => {
     const text = headersText(new Fields('__proto__: a\r\nconstructor: b\r\n__PROTO__: c\r\n'))
     assert.equal(text, '{"__proto__":["a","c"],"constructor":["b"]}')
     assert.equal(headersText(Fields.none), '{}')
   })
 
-  test('hides the values of what lets its holder in, and of nothing else that is usual', () => {
+  test('masks the values of credentials, and of no other common field', () => {
     const hidden =
       'authorization proxy-authorization cookie set-cookie x-api-key apikey api-key x-auth-token x-access-token ' +
       'x-csrf-token x-xsrf-token x-session-id x-password x-client-secret x-gitlab-token x-hub-signature-256 ' +

@@ -14,8 +14,8 @@ interface Told {
 const HOST = 'app.example.test'
 const DOMAIN = 'gate.test'
 
-// No caller can make these: they come with who signs in.
-test('users and sessions of endpoints that somebody removes are told of, a user after its sessions', async () => {
+// No caller can create these: a sign-in does.
+test('deletions of application users and sessions are events, of a user after its sessions', async () => {
   await using world = await World.start({ domain: DOMAIN })
   const port = world.server.bound.https?.port
   await using provider = await OpenId.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
