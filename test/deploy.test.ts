@@ -60,7 +60,7 @@ const unitValues = (key: string): string[] =>
   [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(match => String(match[1]))
 
 suite('the Dockerfile', () => {
-  test('runs as nobody in particular, with one volume that is theirs', () => {
+  test('runs as an unprivileged user, with one volume of that user', () => {
     const [user = ''] = instruction('USER')
     assert.match(user, /^[1-9]\d{3,}:[1-9]\d{3,}$/)
     assert.deepEqual(instruction('VOLUME'), ['/data'])
@@ -199,7 +199,7 @@ suite('the metrics', () => {
     // Refusals are listed when there was one.
     const { host, port } = server.bound.http ?? {}
     await fetch(`http://${host}:${port}/`)
-    // How each delivery stands is told where there is one.
+    // The state of a delivery has a metric only if there is one.
     const { body } = await server.api.post('/event_destinations', { target: { debug: {} } })
     await server.api.post('/event_subscriptions', {
       sources: [{ type: 'ip_policy_created.v0' }],

@@ -24,7 +24,7 @@ import { Seeds } from './support/seeds.ts'
 import { runAdit, spawnServer, type Answer, type Process } from './support/server.ts'
 import { Folder, newFolder } from './support/folder.ts'
 
-suite('no secret is told', () => {
+suite('no secret leaks', () => {
   const dataDir = newFolder()
   const accessLog = join(dataDir, 'access.log')
   const seeded = new Set<string>()
@@ -48,7 +48,7 @@ suite('no secret is told', () => {
       ADIT_ACCESS_LOG: accessLog,
       ADIT_EGRESS_ALLOW: '127.0.0.0/8',
       ADIT_OAUTH_GITHUB_URL: provider.url,
-      // Nobody listens there, so that the log tells of it.
+      // Nothing listens there, so that the failure is logged.
       ADIT_TRACES_ENDPOINT: 'http://127.0.0.1:9',
       ADIT_TRACES_SAMPLE: '1',
     })
@@ -117,7 +117,7 @@ suite('no secret is told', () => {
     }
   })
 
-  test('whichever field it is for: every one that the contract has was set', () => {
+  test('of any field: every secret field of the contract was set', () => {
     const fields = secretFields.map(({ path, name }) => [...path, name].join('.'))
     assert.ok(fields.length > 20)
     assert.deepEqual([...seeded].toSorted(), fields.toSorted())
@@ -154,7 +154,7 @@ suite('no secret is told', () => {
     refused('no key', await api.post('/tls_certificates', { certificate_pem: pem, private_key_pem: pem }))
   })
 
-  test('to visitors, by modules of an edge that let them in or not', async () => {
+  test('to clients, by modules of an edge that allow or deny them', async () => {
     const host = 'secrets.adit.localhost'
     const edge = await world.edge([host])
     const page = await world.saying('let in')
@@ -180,7 +180,7 @@ suite('no secret is told', () => {
     assert.ok((await hook('')).status >= 400)
   })
 
-  test('to visitors, by what agents bring along', async () => {
+  test('to clients, by options of agents', async () => {
     const agent = await world.agent()
     const port = await world.service((_, response) => response.end('let in'))
     const password = secretText('password')

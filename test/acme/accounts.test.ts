@@ -112,7 +112,7 @@ suite('the account at an authority', () => {
         await assertNothingLeft(world)
       })
 
-  test('is used with whichever of both keys the authority knows, by a process that has not seen the change', async () => {
+  test('is used with the key that the authority knows, by a process that has not seen the change', async () => {
     await using world = await World.open(pebble)
     await world.issue({}, answering(world.store, pebble))
     await issueFor(world, pebble, 'elsewhere.example.com')
@@ -127,7 +127,7 @@ suite('the account at an authority', () => {
     assert.deepEqual([(await world.account()).url, (await world.account()).isChanging], [url, false])
   })
 
-  test('is made anew with a new key when it was deactivated', async () => {
+  test('is created again with a new key when it was deactivated', async () => {
     await using world = await World.open(pebble)
     await world.issue({}, answering(world.store, pebble))
     await issueFor(world, pebble, 'active.example.com')
@@ -141,7 +141,7 @@ suite('the account at an authority', () => {
     assert.ok(line?.includes(String(url)), 'the log names the old one')
   })
 
-  test('is made anew when its key is no longer that of the account, as after an old backup', async () => {
+  test('is created again when its key is no longer that of the account, as after an old backup', async () => {
     await using world = await World.open(pebble)
     await world.issue({}, answering(world.store, pebble))
     await issueFor(world, pebble, 'kept.example.com')

@@ -76,7 +76,7 @@ test('a tunnel without options has none of them', async () => {
 
 suite('a module that the gateway cannot compile is refused with the reason', () => {
   const refused: readonly [options: EndpointOptions, reason: RegExp][] = [
-    [{ oauth: { provider: 'nobody' } }, /option OAuth .*"nobody" is not one of .*github/],
+    [{ oauth: { provider: 'unknown' } }, /option OAuth .*"unknown" is not one of .*github/],
     [{ oauth: { provider: 'google', allowDomains: ['a.test'] } }, /option OAuth .*oauth_google/],
     [{ oauth: { provider: 'google' } }, /option OAuth .*no managed application .*oauth_google/],
     [{ oauth: { provider: 'github', scopes: ['x'] } }, /option OAuth .*scopes need a client_id/],

@@ -63,7 +63,7 @@ suite('the filter of a list', () => {
     assert.deepEqual(await domains('obj.certificate_management_policy != null && obj.region == "eu"'), [
       'b.example.com',
     ])
-    assert.deepEqual(await domains('obj.certificate_management_policy.authority == "nobody"'), [])
+    assert.deepEqual(await domains('obj.certificate_management_policy.authority == "unknown"'), [])
     assert.deepEqual(await domains('obj.certificate == null'), ['a.example.com', 'b.example.com'])
   })
 

@@ -10,7 +10,7 @@ const typeScript = { 'user-agent': 'ngrok-api-typescript/0.10.0/v26.10.0', 'ngro
 const python = { 'user-agent': 'ngrok-api-python/0.19.0/3.13.1', 'ngrok-version': '2' }
 const go = { 'user-agent': 'ngrok-api-go/5.4.1/go1.21', 'ngrok-version': '2' }
 const curl = { 'user-agent': 'curl/8.5.0' }
-const others = { go, curl, nobody: { 'user-agent': '' } }
+const others = { go, curl, 'a client without User-Agent': { 'user-agent': '' } }
 
 suite('what published clients need', () => {
   let server: TestServer

@@ -118,7 +118,7 @@ const modules: [string, unknown, number, RegExp?][] = [
   ['response_headers', { add: { a: 'b\r\nc' } }, 215],
   ['response_headers', { add: { a: 1 } }, 215],
   ['webhook_verification', { secret: secretText('webhook') }, 7029],
-  ['webhook_verification', { provider: 'nobody', secret: secretText('webhook') }, 7030],
+  ['webhook_verification', { provider: 'unknown', secret: secretText('webhook') }, 7030],
   ['webhook_verification', { provider: 'GITHUB' }, 7027],
   ['webhook_verification', { provider: 'SNS', secret: secretText('webhook') }, 7026],
   ['webhook_verification', { provider: 'sendgrid', secret: secretText('webhook') }, 7107],

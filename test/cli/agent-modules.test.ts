@@ -126,7 +126,7 @@ tunnels:
 
 suite('adit http says what is wrong', () => {
   const cases: readonly [flags: readonly string[], told: RegExp][] = [
-    [['--oauth', 'nobody'], /^adit: The option OAuth cannot be used: "nobody" is not one of /],
+    [['--oauth', 'unknown'], /^adit: The option OAuth cannot be used: "unknown" is not one of /],
     [['--oauth', 'google', '--oauth-allow-email', 'a@b.c'], /option OAuth cannot be used: .*oauth_google/],
     [['--oidc', 'https://idp.example'], /option OIDC cannot be used: it names no client_id\./],
     [['--verify-webhook', 'github'], /option WebhookVerification cannot be used: a secret is required/],

@@ -17,7 +17,7 @@ suite('adit trust', () => {
   let systemDir: string
   before(async () => {
     folder = new Folder()
-    dataDir = folder.file("somebody's data")
+    dataDir = folder.file("operator's data")
     systemDir = folder.file('system')
     mkdirSync(dataDir)
     mkdirSync(systemDir)

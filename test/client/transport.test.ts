@@ -45,7 +45,7 @@ suite('a call of the client', () => {
     }
   })
 
-  test('says so when nobody listens, or somebody else answers', async () => {
+  test('reports a refused connection, and a response that is not from the API', async () => {
     await using api = await standIn((_request, response) => response.writeHead(502).end('<html>'))
     await assert.rejects(createClient({ url: api.url, token: 'key' }).self(), { status: 502 })
     await using page = await standIn((_request, response) => response.end('<html>'))

@@ -10,7 +10,7 @@ import { workersOf } from '../support/processes.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
-/** A service that says which connection of which visitor it answers. */
+/** A service that responds with the same text to every request. */
 async function startService() {
   const service = createServer((_, answer) => answer.end('here')).listen(0, '127.0.0.1')
   await once(service, 'listening')
@@ -73,7 +73,7 @@ suite('several gateway processes', () => {
     }
   })
 
-  test('serve one agent, wherever a visitor arrives, and show it once', async () => {
+  test('serve one agent, whatever process a client connects to, and list it once', async () => {
     using service = await startService()
     await using server = await startServer({ workers: '2' })
     await using agent = await connectTo(server)

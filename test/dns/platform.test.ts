@@ -173,7 +173,7 @@ suite('an agent ingress', () => {
     await untilAnswered(name, 'served')
     assert.equal(await connectAs('third.example.net'), 'served')
     assert.equal(await connectAs('adit.test'), 'served')
-    assert.equal(await connectAs('tunnel.us.nobody.example.net'), 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')
+    assert.equal(await connectAs('tunnel.us.unknown.example.net'), 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')
     await server.api.delete(`/agent_ingresses/${id}`)
     await until(() => dig(port, name, 'A'), { fits: ({ status }) => status === 'REFUSED' })
     await untilAnswered(name, 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')

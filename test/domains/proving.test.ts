@@ -31,7 +31,7 @@ const ingress = {
 } as unknown as Domain
 
 suite('how names are proven', () => {
-  test('a wildcard by the DNS of whichever server of the same database answers it', () => {
+  test('a wildcard by DNS-01 if any server on the same database serves DNS', () => {
     assert.match(provingOf(wildcard, silent).obstacle ?? '', /ADIT_DNS_ADDR/)
     for (const environment of [answering, oneOfSeveral]) {
       const { obstacle, zone, challengeTarget } = provingOf(wildcard, environment)
@@ -58,7 +58,7 @@ suite('how names are proven', () => {
     assert.deepEqual(names, ['tunnel.us.agents.example.net'])
   })
 
-  test('the shared domain by DNS as soon as one server of several answers it, whichever starts last', async () => {
+  test('the shared domain by DNS-01 as soon as one of several servers serves DNS, in any start order', async () => {
     const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
     await using world = await World.open(place, { domain: BASE })
     const target = async () => (await world.named(BASE)).acme_challenge_cname_target

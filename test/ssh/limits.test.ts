@@ -144,8 +144,8 @@ suite('a source that fails', () => {
   test('gets no banner any more', async () => {
     const penalties = { ...DEFAULT_PENALTIES, refused: 10_000, threshold: 10_000 }
     await using listener = await TestListener.start({ penalties })
-    await newSshKey(folder, 'nobody', 'ed25519')
-    await using client = ssh({ port: listener.port, key: folder.file('nobody') })
+    await newSshKey(folder, 'unknown', 'ed25519')
+    await using client = ssh({ port: listener.port, key: folder.file('unknown') })
     assert.equal(await client.ended, 255)
     await until(async () => !(await isGreeted(await caller(listener.port))))
   })
@@ -156,7 +156,7 @@ suite('a source that fails', () => {
       const client = new ssh2.Client()
       client.on('error', () => undefined)
       client.once('handshake', () => client.destroy())
-      client.connect({ host: '127.0.0.1', port: listener.port, username: 'nobody', password: '' })
+      client.connect({ host: '127.0.0.1', port: listener.port, username: 'unknown', password: '' })
       await closed(client)
     }
     await until(async () => !(await isGreeted(await caller(listener.port))))
@@ -175,7 +175,7 @@ suite('a source that fails', () => {
     client.connect({
       host: '127.0.0.1',
       port: listener.port,
-      username: 'nobody',
+      username: 'unknown',
       authHandler: () => undefined,
     })
     await closed(client)

@@ -48,7 +48,7 @@ export const withoutLink = (text: string): string =>
 export function withoutShown(text: string, isCreation: boolean): string {
   const body: unknown = JSON.parse(text)
   const isOne = typeof body === 'object' && body !== null && !Array.isArray(body)
-  // A new token is shown to whoever has made it.
+  // A new token is shown to its creator.
   const shown =
     JSON.stringify(withoutReturned(isOne && isCreation ? { ...body, token: undefined } : body, '')) ?? ''
   return isCreation ? withoutLink(shown) : shown

@@ -50,7 +50,7 @@ export async function made(api: Caller, path: string, body: unknown = {}): Promi
   return answer.body
 }
 
-/** One thing that must be refused: what is called, and how it is told. */
+/** One call that must be rejected, and its error. */
 export interface Refused {
   readonly method?: 'POST' | 'PATCH' | 'PUT' | 'DELETE' | 'GET'
   readonly path: string

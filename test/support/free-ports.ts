@@ -24,7 +24,7 @@ async function ownPart(): Promise<number> {
   throw new Error(`other processes have all ports from ${LOWEST} to ${LOWEST + PARTS * PART - 1}`)
 }
 
-/** Ports of loopback on which nobody listens, for who must know them beforehand. */
+/** Free loopback ports, for tests that must know them in advance. */
 export async function freePorts(count: number): Promise<number[]> {
   const first = await (part ??= ownPart())
   const ports: number[] = []

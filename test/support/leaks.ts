@@ -18,7 +18,7 @@ async function read(api: Api, path: string): Promise<string> {
     const signal = AbortSignal.timeout(PATIENCE_MS)
     return await (await fetch(`${api.url}${path}`, { headers, signal })).text()
   } catch {
-    // A test may leave a server behind that answers nobody any more.
+    // A test may leave a server behind that accepts no connections any more.
     return ''
   }
 }

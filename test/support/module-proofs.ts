@@ -21,14 +21,14 @@ export type ModuleName =
   | 'mutual TLS'
   | 'WebSocket to TCP'
 
-/** What those who ask for the modules in these proofs ask for. */
+/** The configuration of the modules under test. */
 export const wanted = {
   share: 0.5,
-  /** Of the user that signs in at the OAuth provider; the other one nobody has. */
+  /** The address of the user that signs in at the OAuth provider, and one of no user. */
   emails: { ann: 'ann@example.test', other: 'other@example.test' },
   webhook: { provider: 'github', secret: secretText('webhook') },
   userAgents: { allow: ['^curl/8'], deny: ['curl', '(?i)bot'] },
-  /** The only one that may come in of those who sign in by OpenID Connect. */
+  /** The only user that is allowed to sign in by OpenID Connect. */
   openIdEmail: 'anna@example.com',
   openIdClient: { id: 'adit', secret: secretText('openid client') },
 } as const
@@ -113,7 +113,7 @@ export const proofs: Readonly<Record<ModuleName, (url: string, world: ModuleWorl
   },
 }
 
-/** For the user who signs in at the OAuth provider, where somebody else is wanted. */
+/** For the user that signs in at the OAuth provider, where only another user is allowed. */
 export async function provesShut(url: string, { server }: ModuleWorld): Promise<void> {
   const page = await new Browser(server).open(url)
   assert.deepEqual([page.status, /3105/.test(page.body)], [403, true], page.body)

@@ -20,7 +20,7 @@ const answers: RequestListener = async (request, response) => {
 }
 
 /**
- * A gateway with all that its modules need: providers to sign in at, visitors with certificates, and two services to
+ * A gateway with all that its modules need: providers to sign in at, clients with certificates, and two services to
  * put behind tunnels.
  */
 export interface ModuleWorld extends AsyncDisposable {

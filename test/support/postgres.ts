@@ -14,7 +14,7 @@ const START_TIMEOUT_MS = 60_000
 /** Small memory and a private socket. Tests kill processes, never the machine, so that nothing need reach the disk. */
 const SETTINGS = ['listen_addresses=', 'shared_buffers=16MB', 'max_connections=60', 'fsync=off']
 
-/** A PostgreSQL of the test's own, on a unix socket that nobody else knows. */
+/** A PostgreSQL server of the test, on a private unix socket. */
 export interface TestPostgres {
   /** The maintenance database. */
   readonly url: string

@@ -14,7 +14,7 @@ import { Caller, runAdit, startServer } from './server.ts'
 
 const told = /tells a secret: .*\[secret\]/
 
-/** An API that answers as it is told to. */
+/** An API that responds as configured. */
 async function api(answer: RequestListener): Promise<{ readonly caller: Caller } & AsyncDisposable> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -45,7 +45,7 @@ suite('a secret is found', () => {
     'as a private key in JSON': JSON.stringify({ pem }),
     'as a JSON Web Key': JSON.stringify(privateKey.export({ format: 'jwk' })),
     'as a line of a key that is known': knowKey(pem).split('\n')[2] ?? '',
-    'that somebody else has made': cookie,
+    'that was generated elsewhere': cookie,
   })) {
     test(name, () => {
       const line = secretIn(`first\nbefore ${text} after\nlast`)
@@ -117,7 +117,7 @@ suite('a test fails', () => {
     await assert.rejects(runAdit(['api', 'ip-policies', 'list'], environment), told)
   })
 
-  test('when a part of which nobody sees the end tells a secret', async () => {
+  test('when a part that never ends leaks a secret', async () => {
     const file = join(import.meta.dirname, './leaking-part.ts')
     // A run of tests that knows that it is inside another one does nothing.
     const program = ['-u', 'NODE_TEST_CONTEXT', process.execPath, '--test', file]

@@ -7,14 +7,14 @@ import { createLog, type Log } from '#base/log.ts'
  */
 export const MARKER = 'HUSHxMARKERxHUSH'
 
-/** A secret to give to a server; wherever it is told, the name says which it was. */
+/** A secret to give to a server; if it leaks, its name says which it was. */
 export const secretText = (name: string): string => `${MARKER}-${name.replaceAll(/[^0-9A-Za-z]+/g, '-')}`
 
 /** Secrets into which no marker fits: keys, cookies, tokens of others. */
 const known = new Set<string>()
 const MIN_LENGTH = 16
 
-/** Remembers a secret that somebody else has made. What is shorter than that occurs by chance. */
+/** Remembers a secret that was generated elsewhere. Shorter texts occur by chance. */
 export function knowSecret(secret: string): string {
   if (secret.length >= MIN_LENGTH) known.add(secret)
   return secret
@@ -115,7 +115,7 @@ export class Told {
     else this.#pieces.set(where, [text])
   }
 
-  /** Throws when a secret is in what was told since the last check. */
+  /** Throws if a secret is in the output since the last check. */
   check(): void {
     const all = [...this.#pieces]
     this.#pieces.clear()

@@ -6,7 +6,7 @@ import { asDuplex } from '#tunnel/duplex.ts'
 import type { MuxSession } from '#tunnel/mux-session.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
-/** Accepts streams and hands each to the one who asked for the next. */
+/** Accepts streams and resolves each pending `next` in order. */
 export function accepting(): {
   accept: (type: number, stream: TunnelStream) => void
   next: () => Promise<TunnelStream>

@@ -97,7 +97,7 @@ suite('a remote call', () => {
     assert.equal(session.streams, 0, 'an agent that never finishes is reset')
   })
 
-  test('of ours fails when no answer comes in time, or the stream ends without one', async () => {
+  test('of ours fails on a timeout, or when the stream ends without a response', async () => {
     const { session, peer } = facing({ role: 'server' })
     const stop = { type: streamTypes.stop, request: {}, answer: plainAnswer }
     await assert.rejects(call(session, stop, { deadlineMs: 5 }), { code: 'write_timeout' })

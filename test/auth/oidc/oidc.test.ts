@@ -80,7 +80,7 @@ suite('OpenID Connect', () => {
     }
     provider.userInfo = { sub: 'user-1', email: 'more@example.com', name: 'More' }
     assert.equal((await provider.signIn()).identity.email, 'more@example.com')
-    provider.userInfo = { sub: 'somebody else', email: 'more@example.com' }
+    provider.userInfo = { sub: 'another user', email: 'more@example.com' }
     await assert.rejects(provider.signIn(), { code: 'sign_in_unverified' })
   })
 

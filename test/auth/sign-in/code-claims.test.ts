@@ -6,7 +6,7 @@ import { Clock } from './support.ts'
 const claim = (digest: string, placeId = 'route_1', network = '203.0.113.7') => ({ digest, placeId, network })
 
 suite('claims of codes', () => {
-  test('are given once, whichever place asks', () => {
+  test('are granted once, over all endpoints', () => {
     const claims = new CodeClaims()
     assert.equal(claims.claim(claim('a')), 'first')
     assert.equal(claims.claim(claim('a')), 'used')
@@ -14,7 +14,7 @@ suite('claims of codes', () => {
     assert.equal(claims.claim(claim('b')), 'first')
   })
 
-  test('are forgotten after an hour, when no provider redeems the code any more', () => {
+  test('expire after an hour, when no provider redeems the code any more', () => {
     const clock = new Clock()
     const claims = new CodeClaims(clock.now, { perNetwork: 1 })
     assert.equal(claims.claim(claim('a')), 'first')

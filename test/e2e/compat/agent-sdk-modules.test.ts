@@ -113,7 +113,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
   })
 
   const refused: Readonly<Record<string, readonly [options: object, reason: RegExp]>> = {
-    'an unknown provider': [{ oauth_provider: 'nobody' }, /OAuth .*"nobody" is not one of/],
+    'an unknown provider': [{ oauth_provider: 'unknown' }, /OAuth .*"unknown" is not one of/],
     'a provider without an application': [
       { oauth_provider: 'google', oauth_allow_domains: ['a.test'] },
       /OAuth .*oauth_google/,

@@ -76,7 +76,7 @@ suite(`the published client @ngrok/ngrok-api ${clientVersion}`, () => {
     await assert.rejects(rules.call('create', rule), isFault({ errorCode: 'ERR_NGROK_1413' }))
     const wordy = { ...rule, cidr: '10.0.0.0/8', description: 'é'.repeat(128) }
     await assert.rejects(rules.call('create', wordy), isFault({ errorCode: 'ERR_NGROK_1421' }))
-    const stranger = new Trial('IPPolicies', openClient('nobody', server.api.url))
+    const stranger = new Trial('IPPolicies', openClient('unknown', server.api.url))
     await assert.rejects(stranger.call('list'), { statusCode: 401, errorCode: 'ERR_NGROK_203' })
   })
 })

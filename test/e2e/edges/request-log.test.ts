@@ -71,12 +71,12 @@ suite('the log entry of a request', () => {
     const labelled = await world.make('/backends/tunnel_group', { labels: { app: 'dead' } })
     await agent.listen({ labels: { app: 'dead' }, forwardTo: '127.0.0.1:1' })
     await world.route(edge, '/', service.id)
-    await world.route(edge, '/nobody', group.id)
+    await world.route(edge, '/unknown', group.id)
     await world.route(edge, '/dead', labelled.id)
     for (const [path, failed] of [
       ['/error', 'upstream'],
       ['/broken', 'upstream'],
-      ['/nobody', 'tunnel'],
+      ['/unknown', 'tunnel'],
       ['/dead', 'upstream'],
       ['/x/..%2fdead', 'visitor'],
     ] as const) {
@@ -92,7 +92,7 @@ suite('the log entry of a request', () => {
 
   test('exists for requests without an endpoint, and a service cannot set its id', async () => {
     await using world = await World.start()
-    const nothing = await world.ask('nobody.example.test')
+    const nothing = await world.ask('unknown.example.test')
     assert.equal((await look(world, nothing.requestId)).error_code, 'ERR_ADIT_3200')
     const edge = await world.edge(['a.example.test'])
     const forged = { 'adit-request-id': 'rq_forged', 'adit-error-code': 'ERR_ADIT_1' }

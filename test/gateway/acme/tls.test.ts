@@ -92,7 +92,7 @@ suite('a TLS-ALPN-01 challenge', () => {
   })
 
   test('does not affect the server', async () => {
-    const page = await visit(`https://nobody.adit.localhost:${server.bound.https?.port}/`, {
+    const page = await visit(`https://unknown.adit.localhost:${server.bound.https?.port}/`, {
       rejectUnauthorized: false,
     } as object)
     assert.equal(page.status, 404)

@@ -121,8 +121,8 @@ suite('a host', () => {
   })
 
   test('SEC-12 of another edge or tunnel than the handshake named is misdirected', async () => {
-    const names = [ONE, TWO, 't.adit.localhost', 'nobody.test', 'nobody.adit.localhost']
-    const owner = (name: string): string => (name.startsWith('nobody') ? 'nobody' : name)
+    const names = [ONE, TWO, 't.adit.localhost', 'unknown.test', 'unknown.adit.localhost']
+    const owner = (name: string): string => (name.startsWith('unknown') ? 'unknown' : name)
     for (const serverName of names)
       for (const host of names) {
         const found = await asked(serverName, host)
@@ -146,7 +146,7 @@ suite('a host', () => {
     using made = await session(world, ONE)
     const at = (authority: string) => streamed(made, { ':path': '/', ':authority': authority })
     assert.equal((await at(ONE)).text, 'one')
-    for (const host of [TWO, 't.adit.localhost', 'nobody.test', `${TWO}.`, TWO.toUpperCase(), `${TWO}:443`]) {
+    for (const host of [TWO, 't.adit.localhost', 'unknown.test', `${TWO}.`, TWO.toUpperCase(), `${TWO}:443`]) {
       const { status, headers } = await at(host)
       assert.deepEqual([status, headers.get('adit-error-code')], MISDIRECTED, host)
     }
@@ -157,7 +157,7 @@ suite('a host', () => {
   })
 
   test('SEC-12 that was not sent in the handshake gets a certificate without tenant names', async () => {
-    for (const servername of ['', 'nobody.test', 'a_b.test']) {
+    for (const servername of ['', 'unknown.test', 'a_b.test']) {
       const socket = await secured(world, { servername })
       const names = String(socket.getPeerX509Certificate()?.subjectAltName)
       socket.end()

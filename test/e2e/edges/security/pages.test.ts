@@ -148,7 +148,7 @@ suite('SEC-22 a page that a client gets is safe', () => {
   test('SEC-22 whatever its path, query and fields are', async () => {
     for (const payload of sendable)
       for (const [url, statuses] of [
-        [`nobody.test/${payload}`, [404, 400]],
+        [`unknown.test/${payload}`, [404, 400]],
         [`${HOST}/${payload}`, [404, 400]],
         [`${HOST}/refused/${payload}?${payload}`, [403, 400]],
         [`${HOST}/agent/${payload}?x=${payload}`, [403, 400]],
