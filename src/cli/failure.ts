@@ -1,4 +1,5 @@
-import { catalog, type CatalogEntry } from '#base/catalog.ts'
+import type { CatalogEntry } from '#base/catalog/entry.ts'
+import { catalog } from '#base/catalog.ts'
 import { ApiError, ArgumentError, UnreachableError } from '#client/errors.ts'
 import { printable } from '#cli/printable.ts'
 

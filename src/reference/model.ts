@@ -1,4 +1,5 @@
-import { catalog, type CatalogEntry } from '#base/catalog.ts'
+import type { CatalogEntry } from '#base/catalog/entry.ts'
+import { catalog } from '#base/catalog.ts'
 import { auditEvents, eventTypes } from '#contract/events/index.ts'
 import type { Kind, Module } from '#contract/kind.ts'
 import { kindNamed, kinds, type Collection } from '#contract/kinds/index.ts'

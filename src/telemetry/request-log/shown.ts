@@ -1,4 +1,5 @@
-import { catalog, type CatalogEntry } from '#base/catalog.ts'
+import type { CatalogEntry } from '#base/catalog/entry.ts'
+import { catalog } from '#base/catalog.ts'
 import { baseId } from '#registry/agent-connections.ts'
 import { responsibleParty } from '#telemetry/request-log/blame.ts'
 import type { KeptRequest } from '#telemetry/request-log/ring.ts'

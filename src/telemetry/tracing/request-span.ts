@@ -1,4 +1,5 @@
-import { catalog, type CatalogEntry } from '#base/catalog.ts'
+import type { CatalogEntry } from '#base/catalog/entry.ts'
+import { catalog } from '#base/catalog.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { attribute, nanoseconds, type Attribute } from '#base/otlp.ts'
 import { wallTime } from '#base/wall-time.ts'

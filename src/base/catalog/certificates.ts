@@ -1,0 +1,106 @@
+import type { CatalogEntry } from '#base/catalog/entry.ts'
+
+/** TLS certificates, authorities and SSH certificates. */
+export const certificateErrors = {
+  certificate_bad: { number: 1900, status: 400, text: '"{field}": {reason}' },
+  certificate_no_key: {
+    number: 1901,
+    status: 400,
+    text: '"private_key_pem" is required: the private key of the certificate, in PEM.',
+  },
+  certificate_key_encrypted: {
+    number: 1902,
+    status: 400,
+    text: '"private_key_pem" is encrypted. Send it without a passphrase; the server encrypts it at rest.',
+  },
+  certificate_key_bad: { number: 1903, status: 400, text: '"private_key_pem": {reason}' },
+  certificate_authority_name: {
+    number: 1908,
+    status: 400,
+    text: '"{field}": the only supported authority is "letsencrypt".',
+  },
+  certificate_key_type: { number: 1909, status: 400, text: '"{field}" must be "rsa" or "ecdsa".' },
+  pem_headers: { number: 1910, status: 400, text: '"{field}": {reason}' },
+  pem_type: { number: 1911, status: 400, text: '"{field}": {reason}' },
+  authority_one: { number: 1912, status: 400, text: '"ca_pem" must contain exactly one certificate.' },
+  authority_not_ca: {
+    number: 1913,
+    status: 400,
+    text: '"ca_pem" is not a CA certificate: its basic constraints do not have CA:TRUE.',
+  },
+  certificate_description: { number: 1914, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  certificate_metadata: { number: 1915, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  authority_description: { number: 1916, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  authority_metadata: { number: 1917, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  pem_empty: { number: 1919, status: 400, text: '"{field}" is empty. Send a certificate in PEM.' },
+  pem_not: {
+    number: 1920,
+    status: 400,
+    text: '"{field}" is not PEM: it must start with "-----BEGIN ...-----".',
+  },
+  pem_too_big: {
+    number: 1921,
+    status: 400,
+    text: '"{field}" is too large: at most 64 KiB, 10 certificates, and 16 KiB for each of them (without PEM).',
+  },
+  certificate_none: { number: 1922, status: 400, text: '"{field}" is required: a certificate in PEM.' },
+  certificate_key_mismatch: {
+    number: 1923,
+    status: 400,
+    text: '"private_key_pem" is not the key of the first certificate in "certificate_pem".',
+  },
+  certificate_swapped: {
+    number: 1924,
+    status: 400,
+    text: '"certificate_pem" contains a private key. Put the key into "private_key_pem".',
+  },
+  certificate_key_swapped: {
+    number: 1925,
+    status: 400,
+    text: '"private_key_pem" contains a certificate. Put it into "certificate_pem".',
+  },
+  certificate_chain: { number: 1926, status: 400, text: '"certificate_pem": {reason}' },
+  ssh_public_key: { number: 1934, status: 400, text: '"public_key": {reason}' },
+  ssh_key_type: { number: 1936, status: 400, text: '"private_key_type" must be one of rsa, ecdsa, ed25519.' },
+  ssh_description: { number: 1937, status: 400, text: '"{field}" may have at most 255 bytes.' },
+  ssh_metadata: { number: 1938, status: 400, text: '"{field}" may have at most 4096 bytes.' },
+  ssh_rsa_size: { number: 1939, status: 400, text: '"key_size" must be 2048 or 4096.' },
+  ssh_size_only_rsa: { number: 1940, status: 400, text: '"key_size" applies only to keys of type rsa.' },
+  ssh_curve: { number: 1941, status: 400, text: '"elliptic_curve" must be one of 256, 384, 521.' },
+  ssh_curve_only_ecdsa: {
+    number: 1942,
+    status: 400,
+    text: '"elliptic_curve" applies only to keys of type ecdsa.',
+  },
+  ssh_validity: { number: 1943, status: 400, text: '"valid_until" must be later than "valid_after".' },
+  ssh_principal: { number: 90008, status: 400, text: '"principals": {reason}' },
+  ssh_option: { number: 90009, status: 400, text: '"{field}": {reason}' },
+  ssh_ca_missing: {
+    number: 1949,
+    status: 400,
+    text: '"{field}": there is no SSH certificate authority with id "{id}".',
+  },
+  ssh_key_unsupported: { number: 1950, status: 400, text: '"public_key": {reason}' },
+  ssh_public_key_missing: {
+    number: 1952,
+    status: 400,
+    text: '"public_key" is required: one line as in ~/.ssh/id_ed25519.pub.',
+  },
+  ssh_ca_in_use: {
+    number: 1964,
+    status: 400,
+    conflict: true,
+    text: 'This SSH certificate authority is still in use by {by}. Delete that first.',
+  },
+  certificate_missing: {
+    number: 1965,
+    status: 400,
+    text: '"{field}": there is no TLS certificate with id "{id}".',
+  },
+  certificate_in_use: {
+    number: 1966,
+    status: 400,
+    conflict: true,
+    text: 'This TLS certificate is still in use by {by}. Detach it there first.',
+  },
+} as const satisfies Record<string, CatalogEntry>

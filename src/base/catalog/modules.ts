@@ -1,0 +1,166 @@
+import type { CatalogEntry } from '#base/catalog/entry.ts'
+
+/** Modules of edges, routes and endpoint configurations. */
+export const moduleErrors = {
+  header_variable: {
+    number: 90180,
+    status: 400,
+    text: '"add": the value of "{name}", "{value}", has an unknown variable, or more than 16 variables. See the module reference for the supported ones.',
+  },
+  header_framing: {
+    number: 90011,
+    status: 400,
+    text: '"{field}": "{name}" is set only by the gateway and cannot be changed here.',
+  },
+  breaker_threshold: {
+    number: 7011,
+    status: 400,
+    text: '"error_threshold_percentage" must be between 0 and 1.0 (a fraction, not a percentage).',
+  },
+  too_many_headers: { number: 7015, status: 400, text: '"{field}" may name at most 100 headers.' },
+  breaker_tripped: { number: 7016, status: 400, text: '"tripped_duration" must be more than 0 seconds.' },
+  breaker_window: { number: 7017, status: 400, text: '"rolling_window" must be more than 0 seconds.' },
+  breaker_buckets: { number: 7018, status: 400, text: '"num_buckets" must be between 1 and 128.' },
+  webhook_no_secret: {
+    number: 7026,
+    status: 400,
+    text: '"secret" must be absent for SNS: its messages are signed with a public key.',
+  },
+  webhook_secret: { number: 7027, status: 400, text: '"secret" is required for {provider}.' },
+  webhook_secret_form: { number: 90182, status: 400, text: '"secret" of {provider} must be {form}.' },
+  webhook_provider_missing: { number: 7029, status: 400, text: '"provider" is required.' },
+  webhook_provider: {
+    number: 7030,
+    status: 400,
+    text: '"provider": "{value}" is not a supported sender. Supported: {supported}.',
+  },
+  oauth_client: {
+    number: 7033,
+    status: 400,
+    text: '"{field}": "client_id" and "client_secret" belong together; set both or neither.',
+  },
+  oauth_scopes: {
+    number: 7034,
+    status: 400,
+    text: '"{field}.scopes" may be set only together with "client_id" and "client_secret".',
+  },
+  oauth_check_interval: {
+    number: 7035,
+    status: 400,
+    text: '"auth_check_interval" must be 0 or at least 180 seconds.',
+  },
+  oauth_none: {
+    number: 7037,
+    status: 400,
+    text: '"provider" must name at least one identity provider: {supported}.',
+  },
+  email_domain: { number: 7039, status: 400, text: '"{field}": "{value}" is not a domain.' },
+  team_format: { number: 7040, status: 400, text: '"{field}": "{value}" does not have the form org/team.' },
+  cookie_prefix: {
+    number: 7042,
+    status: 400,
+    text: '"cookie_prefix" may have letters, digits and dots only, at most 64.',
+  },
+  list_twice: { number: 7043, status: 400, text: '"{field}": "{value}" occurs more than once.' },
+  list_empty_item: { number: 7044, status: 400, text: '"{field}" has an empty entry.' },
+  email_address: { number: 7045, status: 400, text: '"{field}": "{value}" is not an e-mail address.' },
+  list_too_long: { number: 7056, status: 400, text: '"{field}" may have at most 1000 entries.' },
+  needs_termination: {
+    number: 7062,
+    status: 400,
+    text: '"mutual_tls" needs TLS termination at the edge: set "tls_termination" with "terminate_at": "edge".',
+  },
+  email_lower: { number: 7067, status: 400, text: '"{field}": write "{value}" in lower case.' },
+  domain_lower: { number: 7068, status: 400, text: '"{field}": write "{value}" in lower case.' },
+  header_twice: {
+    number: 7069,
+    status: 400,
+    text: '"{field}": "{name}" occurs more than once; header names are case-insensitive.',
+  },
+  ca_missing: {
+    number: 7072,
+    status: 400,
+    text: '"{field}": there is no certificate authority with id "{id}".',
+  },
+  bad_ca_id: {
+    number: 228,
+    status: 400,
+    text: '"{field}": "{id}" is not the id of a certificate authority (ca_...).',
+  },
+  bad_policy_id: {
+    number: 229,
+    status: 400,
+    text: '"{field}": "{id}" is not the id of an IP policy (ipp_...).',
+  },
+  ca_in_use: {
+    number: 90013,
+    status: 400,
+    conflict: true,
+    text: 'This certificate authority is still in use by {by}. Change or delete that first.',
+  },
+  too_many_cas: {
+    number: 7075,
+    status: 400,
+    text: '"certificate_authority_ids" may name at most 10 authorities.',
+  },
+  needs_ca: {
+    number: 90014,
+    status: 400,
+    text: '"certificate_authority_ids" must name at least one certificate authority.',
+  },
+  saml_too_long: { number: 7080, status: 400, text: '"idp_metadata" may have at most 256 KiB.' },
+  saml_metadata_bad: { number: 7085, status: 400, text: '"idp_metadata": {reason}.' },
+  oidc_issuer_length: { number: 7087, status: 400, text: '"issuer" may have at most 255 bytes.' },
+  oidc_issuer: {
+    number: 7088,
+    status: 400,
+    text: '"issuer" must be the URL of the OpenID provider, such as https://id.example.com.',
+  },
+  oidc_client_id: { number: 7089, status: 400, text: '"client_id" is required.' },
+  oidc_client_secret: { number: 7090, status: 400, text: '"client_secret" is required.' },
+  saml_metadata: {
+    number: 7091,
+    status: 400,
+    text: '"idp_metadata" is required: the EntityDescriptor XML of the identity provider.',
+  },
+  inactivity: {
+    number: 7092,
+    status: 400,
+    text: '"inactivity_timeout" may be at most one year (31536000 seconds).',
+  },
+  saml_nameid: {
+    number: 1693,
+    status: 400,
+    text: '"nameid_format": "{value}" is not supported. Supported: {supported}.',
+  },
+  sendgrid_key: {
+    number: 7107,
+    status: 400,
+    text: '"secret" for sendgrid must be the verification key: a public EC key, base64.',
+  },
+  terminate_at: { number: 224, status: 400, text: '"terminate_at" must be edge, agent or upstream.' },
+  min_version: { number: 90015, status: 400, text: '"min_version" must be one of 1.0, 1.1, 1.2, 1.3.' },
+  min_version_upstream: {
+    number: 1694,
+    status: 400,
+    text: '"min_version" applies only if TLS is terminated at the edge; omit it or set "terminate_at" to "edge".',
+  },
+  host_header: {
+    number: 7164,
+    status: 400,
+    text: '"remove": "host" can be removed only when "add" sets another.',
+  },
+  fixed_header: { number: 90017, status: 400, text: '"{field}": "{name}" cannot be added or removed.' },
+  oauth_own_app: {
+    number: 7166,
+    status: 400,
+    text: '"{field}" has no managed application: set your own "client_id" and "client_secret".',
+  },
+  regex_bad: {
+    number: 90018,
+    status: 400,
+    text: '"{field}": "{value}" is not a regular expression: {reason}.',
+  },
+  patterns_large: { number: 90280, status: 400, text: '"{field}": {reason}.' },
+  policy_text: { number: 90024, status: 400, text: '"{field}" may have at most 64 KiB.' },
+} as const satisfies Record<string, CatalogEntry>
