@@ -1,5 +1,6 @@
 import { Secret } from '#base/secrets.ts'
-import { settings, type Setting, type SettingName, type Settings } from '#base/settings.ts'
+import type { Setting } from '#base/settings/setting.ts'
+import { settings, type SettingName, type Settings } from '#base/settings.ts'
 
 /** What a reload has found. */
 export interface SettingChanges {

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { parseDocument } from 'yaml'
 import { nearest } from '#base/nearest.ts'
 import { SettingError } from '#base/setting-values.ts'
-import { settings, type Setting, type SettingName, type Settings } from '#base/settings.ts'
+import type { Setting } from '#base/settings/setting.ts'
+import { settings, type SettingName, type Settings } from '#base/settings.ts'
 
 const names = Object.keys(settings) as SettingName[]
 const declared = (name: SettingName): Setting<unknown> => settings[name]

@@ -1,6 +1,7 @@
 import { fullDocOf, type SettingSourceMap } from '#base/read-settings.ts'
 import { Secret } from '#base/secrets.ts'
-import { settings as declared, type Setting, type SettingName, type Settings } from '#base/settings.ts'
+import type { Setting } from '#base/settings/setting.ts'
+import { settings as declared, type SettingName, type Settings } from '#base/settings.ts'
 import { MASK } from '#contract/kinds/request-capture.ts'
 import type { EffectiveSettings } from '#contract/effective-settings.ts'
 

@@ -1,6 +1,7 @@
 import { variableOf } from '#base/read-settings.ts'
 import { Secret } from '#base/secrets.ts'
-import { settings, type Setting } from '#base/settings.ts'
+import type { Setting } from '#base/settings/setting.ts'
+import { settings } from '#base/settings.ts'
 import { secretText } from './secrets.ts'
 
 /** Texts that settings for secrets take, one or the other, with a secret in them. */

@@ -1,0 +1,110 @@
+import {
+  address,
+  listenerNames,
+  networks,
+  processes,
+  proxiedListeners,
+  proxyHeader,
+  proxyHeaders,
+  text,
+  wholeNumber,
+} from '#base/setting-values.ts'
+import { type Setting, setting } from '#base/settings/setting.ts'
+
+/** Listeners, proxies in front of them, and the processes behind them. */
+export const listenerSettings = {
+  http_addr: setting({
+    doc: 'Address of the HTTP listener.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:8080',
+    read: address,
+    gateway: true,
+  }),
+  https_addr: setting({
+    doc: 'Address of the listener for HTTPS and TLS endpoints.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:8443',
+    read: address,
+    gateway: true,
+  }),
+  public_http_port: setting({
+    doc: 'HTTP port in public URLs, if another port is mapped to the listener; by default the port of the listener.',
+    example: 'PORT',
+    read: wholeNumber(1, 65_535),
+    gateway: true,
+  }),
+  public_https_port: setting({
+    doc: 'HTTPS port in public URLs, if another port is mapped to the listener; by default the port of the listener.',
+    example: 'PORT',
+    read: wholeNumber(1, 65_535),
+    gateway: true,
+  }),
+  agent_addr: setting({
+    doc: 'Address of the listener for agents.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:4443',
+    read: address,
+    gateway: true,
+  }),
+  ssh_addr: setting({
+    doc: 'Address of the listener for ssh -R.',
+    example: 'HOST:PORT',
+    fallback: '127.0.0.1:2222',
+    read: address,
+    gateway: true,
+  }),
+  tcp_host: setting({
+    doc: 'The address on which TCP endpoints listen.',
+    example: 'HOST',
+    fallback: '127.0.0.1',
+    read: text,
+    gateway: true,
+  }),
+  proxy_protocol: setting({
+    doc: 'Networks of load balancers that begin every connection with a PROXY protocol header (version 1 or 2), which has the address of the client. Connections from there without a header, and connections from elsewhere, are closed. None by default.',
+    example: 'CIDR,...',
+    read: networks,
+    gateway: true,
+    reload: true,
+  }),
+  proxy_protocol_listeners: setting({
+    doc: `The listeners that proxy_protocol applies to: ${proxiedListeners.join(', ')}.`,
+    example: 'NAME,...',
+    fallback: proxiedListeners.join(','),
+    read: listenerNames,
+    gateway: true,
+    reload: true,
+  }),
+  trusted_proxies: setting({
+    doc: 'Networks of reverse proxies in front of the HTTP and HTTPS listeners and of the API: the client address is taken from their trusted_proxy_header. None by default.',
+    example: 'CIDR,...',
+    read: networks,
+    gateway: true,
+    reload: true,
+  }),
+  trusted_proxy_header: setting({
+    doc: `The header in which all these proxies pass on the client address: ${proxyHeaders.join(' or ')}. The other one is ignored, because a proxy that does not set it may forward that of the client.`,
+    example: 'NAME',
+    fallback: 'x-forwarded-for',
+    read: proxyHeader,
+    gateway: true,
+    reload: true,
+  }),
+  peer_addr: setting({
+    doc: 'Address of the listener for the other nodes of a cluster; with it this server joins the cluster of its PostgreSQL database. Off by default.',
+    example: 'HOST:PORT',
+    read: address,
+  }),
+  peer_url: setting({
+    doc: 'Where the other nodes reach this one, as HOST:PORT; by default the address of the peer listener, or the first public address.',
+    example: 'HOST:PORT',
+    read: address,
+  }),
+  workers: setting({
+    doc: 'Gateway processes on this machine; auto: one for each processor that the server may use, by its affinity and the CPU quota of its control group. Auto is the default on a public machine. A node of a cluster has at most 16.',
+    example: 'N|auto',
+    fallback: '1',
+    read: processes,
+    gateway: true,
+  }),
+} satisfies Record<string, Setting<unknown>>
