@@ -207,4 +207,46 @@ suite('the directory of a cluster', () => {
     assert.deepEqual(removed, [])
     for (const { directory } of [first, second]) assert.ok(directory.tunnels.has('tn_kept'))
   })
+
+  test('a node keeps what it has when a later version writes changes of kinds that it does not know', async () => {
+    const url = await newDatabase()
+    await using node = await TestNode.start(url, 'nd_this')
+    await node.directory.addSession(sessionRecord({ id: 'ts_this', node: node.id }))
+    const tunnelOf = (id: string) =>
+      tunnelRecord({ id, sessionId: 'ts_this', node: node.id, address: { scheme: 'http', host: id } })
+    await node.directory.addTunnel(tunnelOf('tn_this'))
+    await using later = openNodeStore(url)
+    const field = { later: ['a field'] }
+    const info = JSON.stringify({ ...infoOf('nd_later'), ...field })
+    const epoch = await later.join({ id: 'nd_later', info, clients: 0 })
+    const from = { node: 'nd_later', epoch, round: 0, ...field }
+    const record = { ...sessionRecord({ id: 'ts_later', node: 'nd_later' }), ...field }
+    const unknown = [
+      { ...from, is: 'later', id: 'tn_this' },
+      { ...from, is: 'later', id: 'tn_this', node: node.id, by: 'nd_later' },
+      { ...from, is: 'later', record: { id: 'tn_this' } },
+      { is: 'later' },
+    ]
+    const { incarnation = '' } = await later.snapshot({ session: () => undefined, tunnel: () => undefined })
+    await later.write({ id: 'nd_later', epoch }, incarnation, [
+      ...unknown.map(change => ({ op: 'mark' as const, text: JSON.stringify(change) })),
+      {
+        op: 'put_session',
+        id: record.id,
+        body: JSON.stringify(record),
+        text: JSON.stringify({ ...from, is: 'session', record }),
+      },
+    ])
+    node.directory.wake()
+    await until(() => node.directory.sessions.has('ts_later'))
+    assert.ok(node.directory.tunnels.has('tn_this'))
+    // The node joins again, and writes all that it has.
+    await later.leave(node.id)
+    await node.membership.refresh()
+    await node.directory.addTunnel(tunnelOf('tn_next'))
+    await using joined = await TestNode.start(url, 'nd_joined')
+    for (const { directory } of [node, joined])
+      assert.deepEqual([...directory.tunnels.keys()].toSorted(), ['tn_next', 'tn_this'])
+    assert.ok(joined.directory.sessions.has('ts_later'))
+  })
 })

@@ -111,14 +111,15 @@ export class OnlineReader implements AsyncDisposable {
     }
   }
 
-  /** What another node has done to the records of this one. */
+  /** What another node has done to the records of this one. Changes of kinds that only later versions know do nothing. */
   #noteOwn(change: OnlineChange): void {
     const { membership, moved, evicted } = this.#options
     const isOwn = change.node === membership.id
     if (change.is === 'session' || change.is === 'tunnel') {
       if (!isOwn) moved(change.record.id)
-    } else if (change.is !== 'complete' && isOwn && (change.by ?? membership.id) !== membership.id)
-      evicted(change.id)
+    } else if (change.is === 'session_gone' || change.is === 'tunnel_gone') {
+      if (isOwn && (change.by ?? membership.id) !== membership.id) evicted(change.id)
+    }
   }
 
   /** A node may be newer than what is known of the nodes. */
