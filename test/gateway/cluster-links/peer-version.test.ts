@@ -90,4 +90,21 @@ suite('versions of the peer protocol', () => {
     assert.equal(socket.alpnProtocol, 'adit-peer/1')
     await ours.close()
   })
+
+  test('a node that offers AES-256 first gets AES-128', async () => {
+    const { transport: ours, port } = await transport('b', 0)
+    await ours.listen(socket => void socket.destroy())
+    const socket = connect({
+      ...(await identity('a')),
+      host: HOST,
+      port,
+      servername: 'b.node.adit.internal',
+      ciphers: 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256',
+      ALPNProtocols: ['adit-peer/1'],
+    })
+    socket.on('error', () => undefined)
+    await once(socket, 'secureConnect')
+    assert.equal(socket.getCipher().name, 'TLS_AES_128_GCM_SHA256')
+    await ours.close()
+  })
 })
