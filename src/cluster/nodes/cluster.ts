@@ -132,7 +132,7 @@ export class Cluster implements AsyncDisposable {
       log,
       transports: [transport],
       transportTo: () => transport,
-      methods: new Proxy({}, { get: (_, name) => this.#methods[String(name)] }),
+      methods: () => this.#methods,
     })
     this.#peers = peers
     await peers.listen().catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import { catalog } from '#base/catalog.ts'
 import { Problem, type ErrorName } from '#base/errors.ts'
 import { anyObject } from '#base/json-fields.ts'
 import type { MuxSession } from '#tunnel/mux-session.ts'
@@ -41,16 +42,23 @@ export async function callPeer<Result>(link: MuxSession, method: string, argumen
     { type: streamTypes.peerCall, request, answer: anyObject },
     { deadlineMs: CALL_MS, limit: MAX_BYTES },
   )) as Answer
-  if (answer.problem !== undefined) throw new Problem(answer.problem.code, answer.problem.values)
+  if (answer.problem !== undefined) throw problemOf(answer.problem)
   if (answer.Error !== undefined) throw new Error(answer.Error)
   return unpacked(answer.result) as Result
 }
 
+/** A later version may have errors that this one cannot name. */
+const problemOf = ({ code, values }: NonNullable<Answer['problem']>): Error =>
+  Object.hasOwn(catalog, code)
+    ? new Problem(code, values)
+    : new Error(`The other process reports the error ${code}.`)
+
 /** Responds to a call. A version that does not know a method says so. */
 export function serveCall(stream: TunnelStream, methods: PeerMethods): Promise<void> {
   const handle = async (request: Readonly<Record<string, unknown>>): Promise<object> => {
-    const method = methods[String(request['method'])]
-    if (method === undefined) return { Error: `There is no method ${String(request['method'])}.` }
+    const name = String(request['method'])
+    const method = Object.hasOwn(methods, name) ? methods[name] : undefined
+    if (method === undefined) return { Error: `There is no method ${name}.` }
     try {
       return { result: packed(await method(unpacked(request['argument']) as never)) }
     } catch (error) {

@@ -32,7 +32,7 @@ export interface PeerOptions {
   /** The agents of this process. */
   readonly local: Pick<AgentDialer, 'dial'>
   /** What other processes may call. */
-  readonly methods?: PeerMethods
+  readonly methods?: () => PeerMethods
   readonly log: Log
 }
 
@@ -117,7 +117,7 @@ export class PeerLinks {
         if (type === streamTypes.forward) this.#run(() => this.#answer(stream))
         else if (type === streamTypes.heartbeat) answerHeartbeat(stream)
         else if (type === streamTypes.peerCall)
-          this.#run(() => serveCall(stream, this.#options.methods ?? {}))
+          this.#run(() => serveCall(stream, this.#options.methods?.() ?? {}))
         else stream.reset('stream_refused')
       },
     })
