@@ -5,6 +5,7 @@ import { cpuSeconds } from '../processes.ts'
 import { perSecond, type Row } from '../row.ts'
 import { type HttpWork, wrk } from '../wrk.ts'
 import { pidOf, portOf, startAgent, startNodes } from './nodes.ts'
+import { startTlsRelays } from './tls-relays.ts'
 
 const HOST = 'bench.adit.localhost'
 
@@ -15,20 +16,19 @@ interface Compared {
   readonly show: (perSecond: number) => string
 }
 
-const compared: readonly Compared[] = [
-  {
-    name: 'small answers, 64 connections',
-    work: { path: '/', connections: 64 },
-    atLeast: 0.75,
-    show: perSecond,
-  },
-  {
-    name: '10 MiB down, 4 connections',
-    work: { path: '/bulk', connections: 4 },
-    atLeast: 0.8,
-    show: rate => `${Math.round((rate * BULK_BYTES) / 1e6)} MB/s`,
-  },
-]
+const small: Compared = {
+  name: 'small answers, 64 connections',
+  work: { path: '/', connections: 64 },
+  atLeast: 0.75,
+  show: perSecond,
+}
+
+const bulk: Compared = {
+  name: '10 MiB down, 4 connections',
+  work: { path: '/bulk', connections: 4 },
+  atLeast: 0.8,
+  show: rate => `${Math.round((rate * BULK_BYTES) / 1e6)} MB/s`,
+}
 
 /** Requests at a node, with the CPU time of both nodes for 10,000 of them. */
 const measure =
@@ -87,11 +87,29 @@ export async function* forwarded(folder: string): AsyncGenerator<Row> {
   // Agents cannot connect to the second node, which would then have a connection of its own.
   const cluster = parts.use(await startNodes(2, index => (index === 0 ? {} : { ADIT_AGENT_ADDR: 'off' })))
   parts.use(await startAgent(cluster, cluster.first, `http ${service.port} --name bench`))
-  for (const each of compared) {
-    const results = await interleave({
-      local: measure(cluster, 0, each.work, folder),
-      forwarded: measure(cluster, 1, each.work, folder),
-    })
-    yield* rowsOf(each, results)
+  const both = ({ work }: Compared): Record<'local' | 'forwarded', () => Promise<Figures>> => ({
+    local: measure(cluster, 0, work, folder),
+    forwarded: measure(cluster, 1, work, folder),
+  })
+  yield* rowsOf(small, await interleave(both(small)))
+  const relays = parts.use(await startTlsRelays(folder, service.port))
+  const bare = (port: number) => async (): Promise<Figures> => {
+    const { perSecond: rate } = await wrk({ port, host: HOST }, { ...bulk.work, seconds }, folder)
+    return { rate }
+  }
+  const results = await interleave({
+    ...both(bulk),
+    bareLocal: bare(relays.local),
+    bareForwarded: bare(relays.forwarded),
+  })
+  yield* rowsOf(bulk, results)
+  const [far = Number.NaN, near = Number.NaN] = [results['bareForwarded'], results['bareLocal']].map(
+    each => each?.['rate'] ?? Number.NaN,
+  )
+  yield {
+    name: `${bulk.name}, bare node:tls relays, with another hop vs without`,
+    ours: bulk.show(far),
+    peer: bulk.show(near),
+    figure: far / near,
   }
 }
