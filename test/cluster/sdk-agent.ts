@@ -1,32 +1,58 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Backoff } from '#agent/backoff.ts'
 import type { BindAnswer } from '#tunnel/messages.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import { TestAgent } from '../gateway/agents/support.ts'
 import type { Node } from './cluster.ts'
 
-const RETRY_MS = 50
+/** Shorter than an agent's, because most tests have few of them. */
+const RETRY = { baseMs: 50, capMs: 500 }
 const RESPONSE = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nhere'
+
+/** Where agents connect to a node. */
+export interface AgentAddress {
+  readonly host: string
+  readonly port: number
+  readonly rootPem: string
+}
+
+export function agentAddress({ process, folder }: Node): AgentAddress {
+  const { host = '', port = 0 } = process.bound.agent ?? {}
+  return { host, port, rootPem: readFileSync(join(folder, 'ca.pem'), 'utf8') }
+}
 
 /** An agent as published SDKs have it: one connection, and after its loss another one to the next address. */
 export class SdkAgent implements AsyncDisposable {
-  readonly #nodes: readonly Node[]
+  readonly #addresses: readonly AgentAddress[]
   readonly #token: string
+  readonly #backoff: Backoff
   #agent: TestAgent | undefined
   #bound: BindAnswer | undefined
   #isClosed = false
   #requests = 0
   #running: Promise<void> = Promise.resolve()
 
-  private constructor(nodes: readonly Node[], token: string) {
-    this.#nodes = nodes
+  private constructor(addresses: readonly AgentAddress[], token: string, backoff: Backoff) {
+    this.#addresses = addresses
     this.#token = token
+    this.#backoff = backoff
   }
 
   /** Connects to the first of the nodes. */
-  static async start(nodes: readonly Node[], token: string, opts: { URL?: string } = {}): Promise<SdkAgent> {
-    const agent = new SdkAgent(nodes, token)
+  static start(nodes: readonly Node[], token: string, opts: { URL?: string } = {}): Promise<SdkAgent> {
+    return SdkAgent.startAt(nodes.map(agentAddress), token, opts, new Backoff(RETRY))
+  }
+
+  /** The same in a process that did not start the nodes. */
+  static async startAt(
+    addresses: readonly AgentAddress[],
+    token: string,
+    opts: { URL?: string },
+    backoff: Backoff,
+  ): Promise<SdkAgent> {
+    const agent = new SdkAgent(addresses, token, backoff)
     const connection = await agent.#connect(0)
     const bound = await connection.bind('http', opts)
     if (bound.Error !== '') {
@@ -62,19 +88,18 @@ export class SdkAgent implements AsyncDisposable {
     for (let attempt = 1; !this.#isClosed; attempt++) {
       await connection?.session.closed
       if (this.#isClosed) return
-      await pause(RETRY_MS)
-      connection = await this.#connect(attempt % this.#nodes.length).catch(() => undefined)
+      await pause(this.#backoff.next())
+      connection = await this.#connect(attempt % this.#addresses.length).catch(() => undefined)
       const bound = await connection?.rebind(this.#bound as BindAnswer).catch(() => undefined)
-      if (bound?.Error === '') this.#bound = bound
-      else connection?.drop()
+      if (bound?.Error === '') {
+        this.#bound = bound
+        this.#backoff.reset()
+      } else connection?.drop()
     }
   }
 
   async #connect(index: number): Promise<TestAgent> {
-    const node = this.#nodes[index] as Node
-    const { host = '', port = 0 } = node.process.bound.agent ?? {}
-    const rootPem = readFileSync(join(node.folder, 'ca.pem'), 'utf8')
-    const agent = await TestAgent.connect({ host, port, rootPem }, { userAgent: 'sdk/1' })
+    const agent = await TestAgent.connect(this.#addresses[index] as AgentAddress, { userAgent: 'sdk/1' })
     agent.onProxied = stream => {
       const duplex = asDuplex(stream)
       duplex.on('error', () => undefined)
