@@ -37,6 +37,8 @@ async function postAll({ port, file, size }: PostJob): Promise<PostFigures> {
     const text = events.slice(at, at + size).join(',')
     await post(port, Buffer.from(size === 1 ? text : `[${text}]`))
   }
+  // Idle until the next job, it could be closed by the receiver just when it is used again.
+  agent.destroy()
   const used = process.cpuUsage(before)
   return { cpu: (used.user + used.system) / 1e6 }
 }

@@ -21,6 +21,11 @@ export interface MuxSessionOptions {
    * How long a stream that we reset still counts, in milliseconds: some agents free it late, and crash at one too many.
    */
   readonly leaveMs?: number
+  /**
+   * How many bytes of a stream that we aborted are dropped before it is reset: some agents never free a reset one, but
+   * these bytes delay others on a slow link.
+   */
+  readonly maxDiscarded?: number
   /** Opens that may wait for another stream to finish. */
   readonly maxWaiting?: number
   /** Concurrent streams of the peer; more are rejected. */

@@ -78,7 +78,8 @@ export class MuxSession {
       () => this.#fillTurn(),
       () => this.#ready.size > 0 && this.#writer.schedule(),
     )
-    this.#host = this.#makeStreamHost()
+    // After an abort a well-behaved peer stops soon.
+    this.#host = this.#makeStreamHost(options.maxDiscarded ?? INITIAL_WINDOW / 2)
     this.#reader = this.#makeReader()
     if (socket instanceof Socket) socket.setNoDelay(true)
     readBorrowed(socket, {
@@ -173,7 +174,7 @@ export class MuxSession {
     this.close()
   }
 
-  #makeStreamHost(): StreamHost {
+  #makeStreamHost(maxDiscarded: number): StreamHost {
     const lastInput = (): number => this.#lastInput
     return {
       slots: this.#opening.slots,
@@ -187,6 +188,7 @@ export class MuxSession {
       writer: this.#writer,
       budget: this.#budget,
       roundTrip: this.#roundTrip,
+      maxDiscarded,
       ready: stream => {
         this.#ready.add(stream)
         this.#writer.schedule()

@@ -1,6 +1,6 @@
 import type { Budget } from '#tunnel/budget.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
-import { errorCodes, INITIAL_WINDOW, TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
+import { errorCodes, TunnelError, type TunnelErrorCode } from '#tunnel/frame.ts'
 import { ReadSide } from '#tunnel/read-side.ts'
 import { SendQueue } from '#tunnel/send-queue.ts'
 import { type RoundTrip, ReceiveWindow } from '#tunnel/receive-window.ts'
@@ -14,6 +14,8 @@ export interface StreamHost {
   readonly budget: Budget
   readonly roundTrip: RoundTrip
   readonly slots: StreamSlots
+  /** How many bytes of an aborted stream are dropped before it gets RST. */
+  readonly maxDiscarded: number
   /** When the peer last sent bytes, by `performance.now`. */
   readonly lastInput: number
   /** Requests `pump` when the socket can take bytes. */
@@ -24,8 +26,6 @@ export interface StreamHost {
 }
 
 const EMPTY = Buffer.alloc(0)
-// After an abort a well-behaved peer stops soon; beyond this it gets RST.
-const DISCARDED_BYTES = INITIAL_WINDOW / 2
 
 /**
  * One stream of a session: a bidirectional byte stream with half-close and a window each way. Not a node Duplex, which
@@ -211,7 +211,7 @@ export class TunnelStream implements ByteStream, Occupant {
     if (this.#closed) return
     if (this.#discarded !== undefined) {
       this.#discarded += bytes.length
-      if (this.#discarded > DISCARDED_BYTES) this.reset('stream_cancelled')
+      if (this.#discarded > this.#host.maxDiscarded) this.reset('stream_cancelled')
       return
     }
     if (this.#input.isFlowing) {

@@ -98,6 +98,18 @@ suite('a stream', () => {
     assert.deepEqual([session.streams, session.unread], [0, 0])
   })
 
+  test('given up is reset at its first byte where the peer is known to free it', async () => {
+    const { session, peer } = facing({ role: 'server', maxDiscarded: 0 })
+    const stream = await session.open(3)
+    stream.abort()
+    await peer.settle()
+    assert.deepEqual(peer.story(2), ['12:00000003', '11:'], 'the service may not have read the request yet')
+    peer.send(frame(0x10, 2, 'x'))
+    await peer.settle()
+    assert.deepEqual(peer.story(2), ['12:00000003', '11:', '0:00000006'])
+    assert.equal(session.streams, 0)
+  })
+
   test('reset by the peer gives its reader the code, also a later reader', async () => {
     const { session, peer } = facing({ role: 'server' })
     const [first, second] = [await session.open(3), await session.open(3)]

@@ -84,7 +84,7 @@ export class AgentSession implements AgentConnection {
       role: 'server',
       floods: new FloodMeter(),
       accept: (type, stream) => this.#accept(type, stream),
-      ...(isOwn && { maxOpen: OWN_STREAMS, growTo: OWN_WINDOW, leaveMs: OWN_LEAVE_MS }),
+      ...(isOwn && { maxOpen: OWN_STREAMS, growTo: OWN_WINDOW, leaveMs: OWN_LEAVE_MS, maxDiscarded: 0 }),
     })
     const settling = Promise.withResolvers<void>()
     this.settled = settling.promise
