@@ -23,6 +23,9 @@ type RestrictedUse = 'api' | 'dashboard'
 const PRINCIPAL_KINDS = ['api_key', 'user', 'bot_user', 'service_user']
 const ADDRESS_KINDS = ['ip_restriction', 'ip_policy', 'ip_policy_rule']
 
+/** Kinds whose changes may change what a caller is allowed. */
+export const ACCESS_KINDS: readonly string[] = [...PRINCIPAL_KINDS, ...ADDRESS_KINDS]
+
 /** Authenticates and authorizes callers. */
 export class Access implements RowCache {
   readonly #store: Store

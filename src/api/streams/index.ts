@@ -34,9 +34,14 @@ const changeOf: Readonly<Record<RowChange['op'], Change['change']>> = {
 export function addStreams(server: HttpServer, { store, live, log, admission }: StreamsOptions): void {
   const changes = new ChangeFeed(store, log)
   const online = new OnlineFeed(live)
-  const open = new OpenStreams(httpCall => admission.identify(httpCall), server.closing)
+  const open = new OpenStreams({
+    identify: httpCall => admission.identify(httpCall),
+    changes,
+    closing: server.closing,
+    log,
+  })
 
-  const requestFeed = async (call: Call, filters: Filters): Promise<Feed> => {
+  const requestFeed = (call: Call, filters: Filters): Feed => {
     requireAccess(request, call)
     return stream =>
       call.live.watchRequests(filters, {
@@ -49,8 +54,7 @@ export function addStreams(server: HttpServer, { store, live, log, admission }: 
       })
   }
 
-  const changeFeed = async (call: Call, { kind: only }: Filters): Promise<Feed> => {
-    await changes.ready()
+  const changeFeed = (call: Call, { kind: only }: Filters): Feed => {
     const isWanted = (kind: string): boolean => only === undefined || only === kind
     // All of a kind have the same readers: what is online has no rows whose owner could be asked.
     const isShown = (kind: string): boolean => isWanted(kind) && ownerLimit(kindNamed(kind), call) === null
@@ -73,7 +77,7 @@ export function addStreams(server: HttpServer, { store, live, log, admission }: 
     }
   }
 
-  const feeds: Record<keyof typeof streams, (call: Call, filters: Filters) => Promise<Feed>> = {
+  const feeds: Record<keyof typeof streams, (call: Call, filters: Filters) => Feed> = {
     requests: requestFeed,
     changes: changeFeed,
   }
@@ -81,7 +85,8 @@ export function addStreams(server: HttpServer, { store, live, log, admission }: 
     server.on('GET', streams[name].path, async httpCall => {
       const call = await admission.admit(httpCall)
       const filters = readFilters(streams[name].filters, httpCall.request.url ?? '')
-      await open.serve(httpCall, call, await feeds[name](call, filters))
+      await changes.ready()
+      await open.serve(httpCall, call, feeds[name](call, filters))
     })
 }
 

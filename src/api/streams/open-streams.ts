@@ -1,9 +1,14 @@
-import type { Call } from '#api/call.ts'
+import { ACCESS_KINDS } from '#api/access.ts'
+import type { Call, Principal } from '#api/call.ts'
 import type { HttpCall } from '#api/http-server.ts'
+import type { ChangeFeed } from '#api/streams/change-feed.ts'
 import { EventStream } from '#api/streams/event-stream.ts'
+import { inBackground } from '#base/background.ts'
 import { fail } from '#base/errors.ts'
+import type { Log } from '#base/log.ts'
+import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
 
-/** Also how long a revoked key still reads. */
+/** Also how long a session that has expired still reads. */
 const HEARTBEAT_MS = 5000
 const MAX_PER_KEY = 16
 const MAX_STREAMS = 256
@@ -11,43 +16,70 @@ const MAX_STREAMS = 256
 /** Feeds a stream from now on, and returns how to stop. */
 export type Feed = (stream: EventStream) => () => void
 
+interface OpenStreamsOptions {
+  /** The caller as of now; rejects if there is none. */
+  readonly identify: (httpCall: HttpCall) => Promise<Pick<Principal, 'id' | 'role'>>
+  readonly changes: Pick<ChangeFeed, 'listen'>
+  readonly closing: AbortSignal
+  readonly log: Log
+}
+
+const decidesAccess = (kind: string): boolean => kind === dashboardSession.name || ACCESS_KINDS.includes(kind)
+
 /** The open streams of a server: each costs memory and work for every message. */
 export class OpenStreams {
-  readonly #identify: (httpCall: HttpCall) => Promise<unknown>
-  readonly #closing: AbortSignal
+  readonly #options: OpenStreamsOptions
   readonly #perKey = new Map<string, number>()
   #count = 0
 
-  constructor(identify: (httpCall: HttpCall) => Promise<unknown>, closing: AbortSignal) {
-    this.#identify = identify
-    this.#closing = closing
+  constructor(options: OpenStreamsOptions) {
+    this.#options = options
   }
 
-  /** Serves a stream until the client leaves, its key is no longer valid, or the server stops. */
+  /**
+   * Serves a stream until the client leaves, its caller is no longer allowed what it was when the stream was opened, or
+   * the server stops.
+   */
   async serve(httpCall: HttpCall, { principal }: Call, feed: Feed): Promise<void> {
+    const { changes, closing, log } = this.#options
+    const background = { task: 'streams', log } as const
     const { keyId } = principal
     // A client that left while it was authenticated does not close a second time.
     if (httpCall.response.closed) return
     this.#take(keyId)
     const stream = new EventStream(httpCall)
     const stop = feed(stream)
-    const heartbeat = setInterval(() => {
-      // The key may have been deleted, or its owner deactivated.
-      this.#identify(httpCall).then(
-        () => stream.comment('heartbeat'),
-        () => stream.end(),
-      )
-    }, HEARTBEAT_MS)
+    const check = async (): Promise<void> => {
+      if (!(await this.#isCurrent(httpCall, principal))) stream.end()
+    }
+    const stopChecks = changes.listen(({ kind }) => {
+      if (decidesAccess(kind)) void inBackground(background, check)
+    })
+    const heartbeat = setInterval(
+      () => void inBackground(background, () => check().then(() => stream.comment('heartbeat'))),
+      HEARTBEAT_MS,
+    )
     const end = (): void => stream.end()
-    this.#closing.addEventListener('abort', end)
-    if (this.#closing.aborted) end()
+    closing.addEventListener('abort', end)
+    if (closing.aborted) end()
     try {
       await new Promise(resolve => httpCall.response.once('close', resolve))
     } finally {
       clearInterval(heartbeat)
-      this.#closing.removeEventListener('abort', end)
+      closing.removeEventListener('abort', end)
+      stopChecks()
       stop()
       this.#release(keyId)
+    }
+  }
+
+  /** Whether the caller is still allowed, in the same role: a stream sends what the role may see. */
+  async #isCurrent(httpCall: HttpCall, { id, role }: Principal): Promise<boolean> {
+    try {
+      const now = await this.#options.identify(httpCall)
+      return now.id === id && now.role === role
+    } catch {
+      return false
     }
   }
 
