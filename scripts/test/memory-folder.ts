@@ -15,7 +15,6 @@ export function memoryFolder(env: NodeJS.ProcessEnv): string | undefined {
   // As /tmp: PostgreSQL runs as a user of its own.
   chmodSync(folder, 0o1777)
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   return folder
 }
 

@@ -32,9 +32,12 @@ const groups = groupFiles(files)
 const bundles = await buildFiles(groups, values.out)
 
 const folder = memoryFolder(process.env)
+const stopping = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
 const tally = new Tally(files)
 const stream = run({
   files: bundles,
+  signal: stopping.signal,
   // Half of the time tests wait: for a deadline, a retry, a lease.
   concurrency: 2 * availableParallelism(),
   // For a process, of many files, that does not end; a test has less.
