@@ -1,0 +1,24 @@
+import type { Service } from '#http/pages/service.ts'
+
+/** What a page says besides the error message. */
+export interface Hint {
+  readonly title: string
+  readonly visitor: string
+  /** What the operator of the endpoint can do; absent if they cannot fix it. */
+  readonly owner?: string
+  /**
+   * The command that fixes it. `{name}` becomes ` --name NAME`, or nothing if the name is not trustworthy; `{port}` the
+   * port that the agent has reported, or 3000; `{labels}` the labels of the backend.
+   */
+  readonly command?: string
+  /** Instead of both, if the agent has reported the address of its service. */
+  readonly forService?: (service: Service) => ServiceHint
+}
+
+export interface ServiceHint {
+  readonly owner: string
+  readonly command?: string
+}
+
+export const RELOAD = 'Reload the page in a moment.'
+export const SIGN_IN_AGAIN = 'Open the site again and sign in.'
