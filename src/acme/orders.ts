@@ -13,7 +13,7 @@ export type Taken = { readonly order: HeldOrder } | { readonly notBefore: number
 const ATTEMPTS = 4
 const BUSY_MS = 5000
 
-/** The orders of an installation, one for each name, whichever process works on it. */
+/** The orders of an installation, one for each name, of all processes. */
 export class Orders {
   readonly #options: OrderLeaseOptions
 

@@ -145,7 +145,7 @@ export class EventEngine {
     if (isWanted) for (const delivery of this.#parts?.deliveries.all ?? []) delivery.wakeForTraffic()
   }
 
-  /** The state of each selected delivery, whichever server is the leader. */
+  /** The state of each selected delivery, on every server. */
   async deliveries(only: DeliveryFilter = {}): Promise<DeliveryStatus[]> {
     if (this.#parts === undefined) return []
     const { deliveries, outbox } = this.#parts

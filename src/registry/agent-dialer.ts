@@ -15,7 +15,7 @@ export class DialError extends Error {
   }
 }
 
-/** Reaches every online agent, whichever gateway process holds its connection. */
+/** Reaches every online agent, also through other gateway processes. */
 export interface AgentDialer {
   /**
    * Opens a connection to a tunnel's upstream and sends `first` on it. Rejects with a DialError. An agent that cannot

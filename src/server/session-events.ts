@@ -40,7 +40,7 @@ export function sessionText(
     metadata: session.metadata,
     os: session.os,
     arch: session.arch,
-    // The public protocol name, whichever version Adit agents use.
+    // The public protocol name, also for the versions of Adit agents.
     transport: isSsh ? 'ssh' : 'muxado',
     started_at: session.startedAt,
     // Sessions do not expire here, and no agent version is rejected.

@@ -9,7 +9,7 @@ export type WantedAddress =
   | { readonly scheme: 'http' | 'https' | 'tls'; readonly host: string | undefined }
   | { readonly scheme: 'tcp'; readonly port: number | undefined }
 
-/** The host and port in a URL or an address, whichever is present. */
+/** The host and the port in a URL or an address; either may be empty. */
 function partsOf(text: string): { host: string; port: string } {
   const rest = text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/[/?#].*$/, '')
   const colon = rest.lastIndexOf(':')

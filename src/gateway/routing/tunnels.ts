@@ -145,7 +145,7 @@ export class Tunnels {
   #connection(tunnel: TunnelRecord): CompiledConnection {
     return this.#connections.get(tunnel.id, uses => {
       const { records, modules } = this.#options
-      // The same in all processes, whichever connection of the agent they use.
+      // The same in all processes, whatever connection of the agent they use.
       const scope = baseId(tunnel.id)
       const configuration = configurationOf(tunnel, records, uses)
       const own = this.#upstream(tunnel)

@@ -328,7 +328,7 @@ export class Records implements Follower {
     if (before === undefined && after === undefined) return undefined
     const rows = this.#byKind.get(kind) ?? new Map<string, SourceRow>()
     this.#byKind.set(kind, rows)
-    this.#look(kind, before, after)
+    this.#reindex(kind, before, after)
     if (after === undefined) {
       this.#rows.delete(id)
       rows.delete(id)
@@ -340,7 +340,7 @@ export class Records implements Follower {
   }
 
   /** A row with unreadable keys is found only by its id. */
-  #look(kind: string, before: SourceRow | undefined, after: SourceRow | undefined): void {
+  #reindex(kind: string, before: SourceRow | undefined, after: SourceRow | undefined): void {
     const index = this.#indexes.get(kind)
     if (index === undefined) return
     const background = { task: 'configuration', log: this.#log, failed: 'record cannot be used' } as const

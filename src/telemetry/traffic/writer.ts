@@ -61,7 +61,7 @@ interface Written {
 
 /**
  * Compiled once per selection, because events are created for every request. Fields have a fixed order, so the text
- * between two consecutive values is known in advance, whichever are absent. Requests of one connection are much alike,
+ * between two consecutive values is known in advance, even if some are absent. Requests of one connection are much alike,
  * so unchanged text is reused: `owner` groups them.
  */
 export function writerOf<Declared extends Table, Seen>(

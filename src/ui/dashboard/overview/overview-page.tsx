@@ -83,7 +83,7 @@ function Counts(): JSX.Element {
   )
 }
 
-/** Leads to the first tunnel. It stays until the page is left, so that the one who follows it sees the result. */
+/** Leads to the first tunnel. It stays until the page is left, so that the result is shown there. */
 function FirstTunnel({ isEmpty }: { isEmpty: boolean }): JSX.Element | null {
   const [isShown] = useState(isEmpty)
   if (!isShown) return null
