@@ -4,7 +4,7 @@ import { isId } from '#base/ids.ts'
 import { hasPrefixOf, type Filter, type Kind } from '#contract/kind.ts'
 import { listFilter } from '#contract/list-filter.ts'
 
-export const MAX_PAGE = 100
+const MAX_PAGE = 100
 
 export interface ListRequest {
   readonly before?: string

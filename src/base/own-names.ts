@@ -1,5 +1,5 @@
 /** First labels below the shared domain that the server itself uses. */
-export const OWN_LABELS: readonly string[] = [
+const OWN_LABELS: readonly string[] = [
   'acme',
   'api',
   'cname',

@@ -35,7 +35,7 @@ export function trustCommand(): Command {
 }
 
 /** Runs the requested action and reports it. */
-export function trust(options: TrustOptions, dataDir?: string): string {
+function trust(options: TrustOptions, dataDir?: string): string {
   const root = readRoot(join(options.dataDir ?? dataDir ?? settings.data_dir.fallback ?? '', 'ca.pem'))
   const action = options.uninstall === true ? 'uninstall' : 'install'
   const about = `${root.name}\n  file     ${root.path}\n  SHA-256  ${root.sha256}\n\n`

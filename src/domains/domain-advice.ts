@@ -102,24 +102,19 @@ const addressRecord = (name: string, address: string): DnsRecord => [
   address,
 ]
 
-function dnsRecords({
-  domain,
-  addresses,
-  servesDns: answersDns,
-  nameServerIps: askedAt,
-}: RecordTarget): DnsRecord[] {
-  const lead = (names: readonly string[], to: readonly string[]): DnsRecord[] =>
+/** The records that point the domain to this server. */
+export function dnsRecords({ domain, addresses, servesDns, nameServerIps }: RecordTarget): DnsRecord[] {
+  const addressRecords = (names: readonly string[], to: readonly string[]): DnsRecord[] =>
     names.flatMap(name => to.map(address => addressRecord(name, address)))
-  if (!answersDns) return lead([domain, `*.${domain}`], addresses)
+  if (!servesDns) return addressRecords([domain, `*.${domain}`], addresses)
   const servers = nameServers(domain)
-  return [...servers.map(server => [domain, 'NS', server] as const), ...lead(servers, askedAt)]
+  return [
+    ...servers.map(server => [domain, 'NS', server] as const),
+    ...addressRecords(servers, nameServerIps),
+  ]
 }
 
-/** The records that point the domain here, each as a line of a zone. */
-export const recordsToSet = (target: RecordTarget): string[] =>
-  dnsRecords(target).map(record => record.join(' '))
-
-/** The same, in columns. */
+/** These records in columns. */
 function table(target: RecordTarget): string[] {
   const records = dnsRecords(target)
   const width = Math.max(...records.map(([name]) => name.length))
@@ -132,12 +127,12 @@ function table(target: RecordTarget): string[] {
 
 /** What to set in DNS, and what else to do, in words. */
 export function domainAdvice(target: PublicDomain): string[] {
-  const { domain, addresses, servesDns: answersDns, missing } = target
+  const { domain, addresses, servesDns, missing } = target
   if (isLocalName(domain)) return []
   const known = addresses.length > 0 ? target : { ...target, addresses: [UNKNOWN], nameServerIps: [UNKNOWN] }
   // A restart can use other settings.
-  if (addresses.length === 0 && !answersDns) return [...missing, ...bothWays(known)]
-  return [...missing, ...(answersDns ? delegation(known) : plainRecords(known))]
+  if (addresses.length === 0 && !servesDns) return [...missing, ...bothWays(known)]
+  return [...missing, ...(servesDns ? delegation(known) : plainRecords(known))]
 }
 
 const delegation = (target: PublicDomain): string[] => [

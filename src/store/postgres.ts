@@ -187,7 +187,7 @@ function rethrow(error: unknown): never {
 }
 
 /** Server errors have a five-character SQLSTATE; all others are about the connection. */
-export function toStoreError(error: unknown): StoreError {
+function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const because = { cause: error }
   const code = error instanceof pg.DatabaseError ? (error.code ?? '') : ''

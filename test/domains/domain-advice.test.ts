@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { readSettings } from '#base/read-settings.ts'
-import { domainAdvice, publicDomain, recordsToSet } from '#domains/domain-advice.ts'
+import { dnsRecords, domainAdvice, publicDomain } from '#domains/domain-advice.ts'
 
 const addresses = ['198.51.100.7', '2001:db8::7']
 const target = { domain: 'example.com', addresses, nameServerIps: addresses }
@@ -26,9 +26,12 @@ const hasRecord = (lines: string, ...record: string[]) =>
     `${record.join(' ')} is not in:\n${lines}`,
   )
 
+const zoneLines = (...[domain]: Parameters<typeof dnsRecords>): string[] =>
+  dnsRecords(domain).map(record => record.join(' '))
+
 suite('the records of a domain', () => {
-  test('are those of all names, where others answer DNS', () => {
-    assert.deepEqual(recordsToSet({ ...target, servesDns: false }), [
+  test('are those of all names if another server serves DNS', () => {
+    assert.deepEqual(zoneLines({ ...target, servesDns: false }), [
       'example.com A 198.51.100.7',
       'example.com AAAA 2001:db8::7',
       '*.example.com A 198.51.100.7',
@@ -36,8 +39,8 @@ suite('the records of a domain', () => {
     ])
   })
 
-  test('are two name servers with their addresses, where the server answers DNS itself', () => {
-    assert.deepEqual(recordsToSet({ ...target, servesDns: true }), [
+  test('are two name servers with their addresses if the server serves DNS itself', () => {
+    assert.deepEqual(zoneLines({ ...target, servesDns: true }), [
       'example.com NS ns1.example.com',
       'example.com NS ns2.example.com',
       'ns1.example.com A 198.51.100.7',
@@ -47,11 +50,11 @@ suite('the records of a domain', () => {
     ])
   })
 
-  test('have for name servers only the address at which DNS is answered', () => {
+  test('have for name servers only the address at which DNS is served', () => {
     const settings = readSettings(new Map([['domain', 'example.com'], ...Object.entries(open)]), {})
     const machine = ['5.5.5.5', '5.5.5.6']
     const at = (host: string) =>
-      recordsToSet({
+      zoneLines({
         ...publicDomain({ settings, dns: { host, port: 53 }, machine }),
         addresses: machine,
       }).slice(2)

@@ -1,7 +1,7 @@
 import { type FieldReader, object, text } from '#base/json-fields.ts'
 
 /** Maximum length of one value of a provider response. */
-export const MAX_VALUE = 2048
+const MAX_VALUE = 2048
 export const value = text(MAX_VALUE)
 
 /** Some providers send the flag as a string. */

@@ -27,7 +27,7 @@ function readPort(text: string): number | undefined {
 }
 
 /** A full name in canonical form; one without a dot is under the shared domain. */
-export function readHost(text: string, base: string): string | undefined {
+function readHost(text: string, base: string): string | undefined {
   const given = normalName(partsOf(text).host)
   if (given === '') return undefined
   const name = given.includes('.') ? given : `${given}.${base}`

@@ -91,7 +91,7 @@ export interface PasswordTerms {
  * Allows requests with one of the credentials and removes the field: the password is between client and gateway, and
  * the service might log it or interpret it.
  */
-export function basicAuth(
+function basicAuth(
   logins: readonly PasswordLogin[],
   { endpoint, guesses, realm, allowOptions = false }: PasswordTerms,
 ): Handler {
