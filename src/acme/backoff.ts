@@ -12,8 +12,8 @@ export interface Wait {
 }
 
 /** The delay after so many failures. */
-export function waitAfter({ failures, shortest, dnsOnly: onlyLooked }: Wait, random: () => number): number {
-  const [least, most] = onlyLooked ? [shortest / 4, LONGEST_LOOK_MS] : [shortest, LONGEST_MS]
+export function waitAfter({ failures, shortest, dnsOnly }: Wait, random: () => number): number {
+  const [least, most] = dnsOnly ? [shortest / 4, LONGEST_LOOK_MS] : [shortest, LONGEST_MS]
   return Math.max(least, fullJitter(failures, { baseMs: least, capMs: most, random }))
 }
 

@@ -74,8 +74,8 @@ export interface Domains {
     status: { readonly job: Job | undefined; readonly renewsAt?: number },
     also?: readonly Write[],
   ): Promise<boolean>
-  /** Reports why nothing is ordered; false if another server orders (none does when `alone`), or nothing is needed. */
-  reportObstacle(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean>
+  /** Reports why nothing is ordered; false if another server orders (none does when `isSoleServer`), or nothing is needed. */
+  reportObstacle(domain: ManagedDomain, message: string, isSoleServer: boolean): Promise<boolean>
   /** Activates a certificate, also in one batch. */
   issued(id: string, certificate: NewCertificate, also: readonly Write[]): Promise<boolean>
 }

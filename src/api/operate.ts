@@ -53,7 +53,7 @@ function moduleOperation(kind: Kind, name: string, verb: 'replace' | 'get' | 'de
 }
 
 function actionOperation(kind: Kind, name: string): Operate {
-  const { mutations: actions, commands: orders, queries, liveQueries, collectionQueries } = hooksOf(kind)
+  const { mutations, commands, queries, liveQueries, collectionQueries } = hooksOf(kind)
   const ofCollection = collectionQueries?.[name]
   if (ofCollection) return ({ body }, call) => ofCollection(body, call)
   const ofLive = liveQueries?.[name]
@@ -61,17 +61,17 @@ function actionOperation(kind: Kind, name: string): Operate {
   if (kind.live) return ({ id }, call) => liveView.command(kind, id, name, call)
   const query = queries?.[name]
   if (query) return async (given, call) => query(await find(address(kind, given), call), given.body, call)
-  const order = orders?.[name]
-  if (order)
+  const command = commands?.[name]
+  if (command)
     return async (given, call) => {
       const record = await find(address(kind, given), call)
       await requireChange(kind, record.body, call)
-      return (await order(record, call)) ?? undefined
+      return (await command(record, call)) ?? undefined
     }
-  const action = actions?.[name]
-  if (!action) throw new Error(`nothing carries out ${name} of ${kind.name}`)
+  const mutation = mutations?.[name]
+  if (!mutation) throw new Error(`nothing carries out ${name} of ${kind.name}`)
   return async (given, call) => {
-    await writing.change(address(kind, given), call, record => ({ body: action(record), given: {} }))
+    await writing.change(address(kind, given), call, record => ({ body: mutation(record), given: {} }))
     return undefined
   }
 }

@@ -123,8 +123,8 @@ interface Start extends AcmeOptions, Pick<IssuerOptions, 'onResult'> {
 /** No certificates are issued, and waiting domains report it. */
 function startWithout({ settings, source, log }: AcmeOptions, call: Call): Promise<() => Promise<void>> {
   const environment = environmentOf(settings)
-  const domains = new ReservedDomains({ call, source, log, ground: environment })
-  return reportNoAuthority({ domains, alone: environment.isSoleServer, log, now: call.now })
+  const domains = new ReservedDomains({ call, source, log, environment })
+  return reportNoAuthority({ domains, isSoleServer: environment.isSoleServer, log, now: call.now })
 }
 
 function environmentOf(settings: Settings): DomainEnvironment {
@@ -146,15 +146,15 @@ const dnsCheckOf = (settings: Settings, { addresses }: DomainEnvironment): DnsCh
 })
 
 /** Private names are ordered if the operator serves DNS for them. */
-const isOrdered = ({ domain, servesDns: answersDns }: DomainEnvironment): boolean =>
-  !isLocalName(domain) && (answersDns || isPublicName(domain))
+const isOrdered = ({ domain, servesDns }: DomainEnvironment): boolean =>
+  !isLocalName(domain) && (servesDns || isPublicName(domain))
 
 async function start(options: Start): Promise<() => Promise<void>> {
   const { settings, client, call, source, log, onResult } = options
   const { store, sealer, now } = call
   const environment = environmentOf(settings)
   if (isOrdered(environment)) await reserveOwnDomain(call, environment)
-  const domains = new ReservedDomains({ call, source, log, ground: environment })
+  const domains = new ReservedDomains({ call, source, log, environment })
   const issuer = new Issuer({
     store,
     sealer,

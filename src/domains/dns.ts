@@ -56,11 +56,11 @@ export async function startDns(
   const { dns_addr: address, domain, caa = [] } = settings
   if (address === undefined) return off
   const addresses = publicAddresses(settings)
-  const askedAt = nameServerAddresses(address, addresses)
+  const nameServerIps = nameServerAddresses(address, addresses)
   const zones = new DnsZones({
     domain,
     addresses,
-    nameServerIps: askedAt,
+    nameServerIps,
     authorities: caa,
     ...(nodes && { nodes: () => nodes.current() }),
   })

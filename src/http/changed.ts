@@ -6,7 +6,7 @@ type Changes = Partial<Pick<RequestHead, 'fields' | 'upstreamHost'>>
 
 /** A copy of an exchange with another head. Member by member, which is faster than a spread. */
 export function withHead(exchange: Exchange, { fields, upstreamHost }: Changes): Exchange {
-  const { head, client, body, clientAbort, context, sendInformational: inform } = exchange
+  const { head, client, body, clientAbort, context, sendInformational } = exchange
   const changed = {
     method: head.method,
     target: head.target,
@@ -22,7 +22,7 @@ export function withHead(exchange: Exchange, { fields, upstreamHost }: Changes):
   }
   const host = upstreamHost ?? head.upstreamHost
   const sent = host === undefined ? changed : { ...changed, upstreamHost: host }
-  return { client, head: sent, body, clientAbort, context, sendInformational: inform }
+  return { client, head: sent, body, clientAbort, context, sendInformational }
 }
 
 /** A copy of an exchange for another path; its query stays. */

@@ -172,7 +172,7 @@ const dashboardLimits = ({
 
 const prunedBy = ({ store, userSessions, settings, events, cluster, log, now }: ControlPlaneOptions) => ({
   store,
-  signIns: {
+  sessions: {
     async prune() {
       await userSessions.prune()
       await pruneSessions({ store, now, limits: dashboardLimits(settings) })

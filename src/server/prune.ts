@@ -17,7 +17,7 @@ const KEPT_CHANGES = 100_000
 
 export interface Pruned {
   readonly store: Store
-  readonly signIns: Pick<UserSessions, 'prune'>
+  readonly sessions: Pick<UserSessions, 'prune'>
   /** Retention of the audit log. */
   readonly auditDays: number
   /** The number of the latest event before which all are delivered. */
@@ -32,14 +32,8 @@ export interface PeriodicPruning extends Pruned {
 }
 
 /** Deletes expired rows, once. */
-export async function prune({
-  store,
-  signIns: userSessions,
-  auditDays,
-  delivered,
-  now,
-}: Pruned): Promise<void> {
-  await userSessions.prune()
+export async function prune({ store, sessions, auditDays, delivered, now }: Pruned): Promise<void> {
+  await sessions.prune()
   await pruneCaptures(store, now())
   const changesUpTo = (await store.revision()) - KEPT_CHANGES
   const daysAgo = (days: number): string => timestamp(now() - days * DAY_MS)

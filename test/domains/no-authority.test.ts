@@ -17,7 +17,13 @@ const HOUR = 3_600_000
 const SAYS = /^Nothing is ordered: this server has no certificate authority\. Set ADIT_ACME_DIRECTORY/
 const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
 const log = createLog('silent')
-const ground = { domain: 'base.test', addresses: [], nameServerIps: [], servesDns: true, isSoleServer: false }
+const environment = {
+  domain: 'base.test',
+  addresses: [],
+  nameServerIps: [],
+  servesDns: true,
+  isSoleServer: false,
+}
 
 /** A server whose setting acme_directory is off. */
 async function without(world: World): Promise<AsyncDisposable> {
@@ -127,8 +133,8 @@ suite('a server without an authority', () => {
     const job = await world.failure(ordered.id)
     await world.failure(other.id)
     await issuer.close()
-    const domains = new ReservedDomains({ call: world.call, source: world.source(), log, ground })
-    const stop = await reportNoAuthority({ domains, alone: false, log, now: Date.now })
+    const domains = new ReservedDomains({ call: world.call, source: world.source(), log, environment })
+    const stop = await reportNoAuthority({ domains, isSoleServer: false, log, now: Date.now })
     // It gets names in their order, so the first was checked when the last one is changed.
     await world.rewrite(other.id, {
       certificate_management_status: { renews_at: null, provisioning_job: null },

@@ -265,7 +265,7 @@ suite('limits of event delivery', () => {
     const kept = async (auditDays: number): Promise<string[]> => {
       await prune({
         store,
-        signIns: { prune: async () => undefined },
+        sessions: { prune: async () => undefined },
         auditDays,
         delivered: async () => 0,
         log: createLog('silent'),
@@ -324,10 +324,10 @@ suite('limits of event delivery', () => {
     const now = Date.now()
     const ages = [8, 3, 2, 0.5]
     for (const days of ages) await store.commit([eventWrite(CREATED, { id: 'x' }, now - days * DAY_MS)])
-    const signIns = { prune: async () => undefined }
+    const sessions = { prune: async () => undefined }
     const log = createLog('silent')
     const kept = async (delivered: number): Promise<number[]> => {
-      await prune({ store, signIns, auditDays: 1, delivered: async () => delivered, log, now: () => now })
+      await prune({ store, sessions, auditDays: 1, delivered: async () => delivered, log, now: () => now })
       return (await store.events(0, 10)).map(({ sequence }) => sequence)
     }
     assert.deepEqual(await kept(0), [2, 3, 4])

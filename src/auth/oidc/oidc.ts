@@ -78,7 +78,7 @@ export class OidcMethod implements SignInMethod {
       .digest('base64url')
   }
 
-  async begin({ state, callback, forceReauth: again, chooseAccount }: Parameters<SignInMethod['begin']>[0]) {
+  async begin({ state, callback, forceReauth, chooseAccount }: Parameters<SignInMethod['begin']>[0]) {
     const provider = await this.#explained(() => this.#discovery.provider())
     const verifier = oauth.generateRandomCodeVerifier()
     const nonce = oauth.generateRandomNonce()
@@ -92,7 +92,7 @@ export class OidcMethod implements SignInMethod {
       nonce,
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
-      ...(again && { prompt: chooseAccount && choosesAccounts(provider) ? 'select_account' : 'login' }),
+      ...(forceReauth && { prompt: chooseAccount && choosesAccounts(provider) ? 'select_account' : 'login' }),
     }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     return { url: url.href, memory: { verifier, nonce } }

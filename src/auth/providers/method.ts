@@ -70,8 +70,8 @@ export class OAuthMethod implements SignInMethod {
     this.fingerprint = createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
   }
 
-  async begin({ state, callback, forceReauth: again, chooseAccount }: Parameters<SignInMethod['begin']>[0]) {
-    const { addresses, parameters, withoutProof, forceReauth: anew } = this.#provider
+  async begin({ state, callback, forceReauth, chooseAccount }: Parameters<SignInMethod['begin']>[0]) {
+    const { addresses, parameters, withoutProof } = this.#provider
     const other = chooseAccount ? this.#provider.chooseAccount : undefined
     const verifier = randomBytes(32).toString('base64url')
     const query = new URLSearchParams({
@@ -85,7 +85,7 @@ export class OAuthMethod implements SignInMethod {
         code_challenge_method: 'S256',
       }),
       ...parameters,
-      ...(again && (other ?? anew)),
+      ...(forceReauth && (other ?? this.#provider.forceReauth)),
     })
     const flowState: FlowState = withoutProof ? {} : { verifier }
     return { url: `${addresses.authorize}?${query.toString()}`, memory: flowState }

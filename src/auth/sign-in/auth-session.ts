@@ -28,10 +28,10 @@ export interface AuthSession {
 }
 
 /** When an unused session expires. */
-export function endOf({ begun, seen, granted: authResult }: AuthSession, config: SignInConfig): number {
+export function endOf({ begun, seen, granted }: AuthSession, config: SignInConfig): number {
   return Math.min(
     seen + LONGEST,
-    authResult.until ?? Infinity,
+    granted.until ?? Infinity,
     config.maximumDuration > 0 ? begun + config.maximumDuration * 1000 : Infinity,
     config.inactivityTimeout > 0 ? seen + config.inactivityTimeout * 1000 : Infinity,
   )

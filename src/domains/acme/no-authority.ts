@@ -8,7 +8,7 @@ import type { ReservedDomains } from '#domains/acme/reserved-domains.ts'
 export interface NoAuthorityOptions {
   readonly domains: ReservedDomains
   /** No other server uses the same database, so none orders certificates. */
-  readonly alone: boolean
+  readonly isSoleServer: boolean
   readonly log: Log
   readonly now: () => number
 }
@@ -23,7 +23,7 @@ export const NO_AUTHORITY =
  * domains get the status at creation; this is for older ones, and for those whose certificate becomes due.
  */
 export async function reportNoAuthority(options: NoAuthorityOptions): Promise<() => Promise<void>> {
-  const { domains, alone, log, now } = options
+  const { domains, isSoleServer, log, now } = options
   const known = new Map<string, ManagedDomain>()
   const reported = new Set<string>()
   const queue = new SerialQueue()
@@ -33,7 +33,7 @@ export async function reportNoAuthority(options: NoAuthorityOptions): Promise<()
     const domain = known.get(id)
     if (isClosed || domain === undefined) return
     const isWanted = wantedAt(domain) <= now()
-    if (isWanted && (await domains.reportObstacle(domain, NO_AUTHORITY, alone))) reported.add(id)
+    if (isWanted && (await domains.reportObstacle(domain, NO_AUTHORITY, isSoleServer))) reported.add(id)
     // Management was disabled, or another server has issued it.
     else if (!isWanted && reported.delete(id)) await domains.reportStatus(id, { job: undefined })
   }

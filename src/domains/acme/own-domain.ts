@@ -26,11 +26,11 @@ export async function reserveOwnDomain(call: Call, environment: DomainEnvironmen
   if (isNew) await manageNamesUnder(call)
 }
 
-const targetOf = ({ domain, servesDns: answersDns }: DomainEnvironment): string | null =>
-  answersDns ? challengeName(domain) : null
+const targetOf = ({ domain, servesDns }: DomainEnvironment): string | null =>
+  servesDns ? challengeName(domain) : null
 
-const describe = ({ servesDns: answersDns }: DomainEnvironment): string =>
-  answersDns
+const describe = ({ servesDns }: DomainEnvironment): string =>
+  servesDns
     ? 'The shared domain of this server.'
     : 'The shared domain of this server. Reserved names under it get a certificate each, others use the local CA; with ADIT_DNS_ADDR one certificate covers all.'
 

@@ -53,8 +53,7 @@ const byVisits = (names: readonly string[]): Proving => ({
 })
 
 /** Whether a server of this installation serves DNS, as far as this one knows. */
-const mayAnswerDns = ({ servesDns: answersDns, isSoleServer: alone }: DomainEnvironment): boolean =>
-  answersDns || !alone
+const mayServeDns = ({ servesDns, isSoleServer }: DomainEnvironment): boolean => servesDns || !isSoleServer
 
 /** Names under these resolve to the machine itself, or nowhere; others may exist in a private network. */
 const isNowhere = (domain: string): boolean => /(^|\.)(localhost|invalid)$/.test(domain)
@@ -74,7 +73,7 @@ const formerDomain = (domain: string, now: string): string =>
 function ofIngress(body: Stored<typeof agentIngress.shape>, environment: DomainEnvironment): Proving {
   const { domain, ns_targets: servers, region_domains: names } = body
   if (isNowhere(environment.domain)) return { ...byVisits(names), advice: noPublicDomain(environment.domain) }
-  if (!mayAnswerDns(environment)) return byVisits(names)
+  if (!mayServeDns(environment)) return byVisits(names)
   return { ...byVisits(names), zone: zoneOf(domain, servers, environment) }
 }
 
@@ -88,7 +87,7 @@ function ofOwnDomain(body: Stored<typeof reservedDomain.shape>, environment: Dom
 
 function ofSharedName(domain: string, environment: DomainEnvironment): Proving {
   if (domain.startsWith('*.')) return byOwnZone([domain], challengeName(domain), environment)
-  return mayAnswerDns(environment)
+  return mayServeDns(environment)
     ? { ...byVisits([domain]), zone: sharedZone(environment) }
     : byVisits([domain])
 }
@@ -111,7 +110,7 @@ function byOwnZone(
   environment: DomainEnvironment,
 ): Proving {
   const proving = { names, cnameTarget: undefined, challengeTarget }
-  if (!mayAnswerDns(environment)) return { ...proving, obstacle: NO_DNS }
+  if (!mayServeDns(environment)) return { ...proving, obstacle: NO_DNS }
   // Operators of private networks manage DNS in their own way.
   return isLocalName(environment.domain) ? proving : { ...proving, zone: sharedZone(environment) }
 }
@@ -123,17 +122,17 @@ const sharedZone = (environment: DomainEnvironment): OwnZone =>
 function zoneOf(
   apex: string,
   servers: readonly string[],
-  { nameServerIps: askedAt, servesDns: answersDns }: DomainEnvironment,
+  { nameServerIps, servesDns }: DomainEnvironment,
 ): OwnZone {
   const inside = servers.filter(server => isUnder(server, apex))
   const records = [
     ...servers.map(server => `${apex} NS ${server}`),
-    ...inside.flatMap(server => askedAt.map(address => addressRecord(server, address))),
+    ...inside.flatMap(server => nameServerIps.map(address => addressRecord(server, address))),
   ]
   return {
     apex,
     servers,
     records: records.slice(0, MAX_RECORDS),
-    hint: answersDns ? undefined : OTHER_ANSWERS,
+    hint: servesDns ? undefined : OTHER_ANSWERS,
   }
 }

@@ -40,7 +40,7 @@ export interface ReservedDomainsOptions {
   readonly call: Call
   readonly source: Source
   readonly log: Log
-  readonly ground: DomainEnvironment
+  readonly environment: DomainEnvironment
 }
 
 /** Reserved domains and agent ingresses for the certificate issuer. */
@@ -50,7 +50,7 @@ export class ReservedDomains implements Domains {
   readonly #log: Log
   readonly #environment: DomainEnvironment
 
-  constructor({ call, source, log, ground: environment }: ReservedDomainsOptions) {
+  constructor({ call, source, log, environment }: ReservedDomainsOptions) {
     this.#call = call
     this.#environment = environment
     this.#source = source
@@ -98,12 +98,12 @@ export class ReservedDomains implements Domains {
     })
   }
 
-  reportObstacle(domain: ManagedDomain, message: string, alone: boolean): Promise<boolean> {
+  reportObstacle(domain: ManagedDomain, message: string, isSoleServer: boolean): Promise<boolean> {
     const { store, now } = this.#call
     return this.#change(domain.id, [], async body => {
       const { renews_at: renewsAt = null, provisioning_job: job = null } = statusOf(body) ?? {}
       if (job?.msg === message) return { body, also: [], isNews: false }
-      if (job !== null && !alone && (await isWorkedOn(store, nameOf(domain), now()))) return undefined
+      if (job !== null && !isSoleServer && (await isWorkedOn(store, nameOf(domain), now()))) return undefined
       const excuse = jobOf({ error: 'internal', message, startedAt: now(), retriesAt: undefined })
       const next: Status = { renews_at: renewsAt, provisioning_job: excuse }
       return { body: { ...body, certificate_management_status: next }, also: [], isNews: false }

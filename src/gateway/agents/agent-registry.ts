@@ -77,9 +77,10 @@ export class AgentRegistry implements AgentDialer {
   constructor(options: AgentRegistryOptions) {
     this.#options = options
     const { now = Date.now, records } = options
-    const displace = (holder: TunnelRecord, newcomer: ConnectedAgent) => this.#mayTakeOver(holder, newcomer)
+    const mayTakeOver = (holder: TunnelRecord, newcomer: ConnectedAgent) =>
+      this.#mayTakeOver(holder, newcomer)
     const online = new OnlineNames(options.directory)
-    this.#binder = new Binder({ ...options, now, online, mayTakeOver: displace })
+    this.#binder = new Binder({ ...options, now, online, mayTakeOver })
     this.#usage = this.#countUsage()
     this.#stopWatching = [
       () => online.close(),

@@ -134,11 +134,12 @@ export class Binder {
 
   /** The directory decides who gets an address; a dead holder is evicted first. */
   async #take(agent: ConnectedAgent, record: TunnelRecord): Promise<TunnelRecord> {
-    const { directory, mayTakeOver: displace } = this.#options
+    const { directory, mayTakeOver } = this.#options
     for (let contests = 0; ; contests++) {
       const added = await directory.addTunnel(record)
       if (added.ok) return record
-      if (contests === CONTESTS || !(await displace(added.holder, agent))) return refuseAddress(record, added)
+      if (contests === CONTESTS || !(await mayTakeOver(added.holder, agent)))
+        return refuseAddress(record, added)
     }
   }
 

@@ -174,8 +174,8 @@ export class RequestRing {
     return this.#has(context) ? this.#read(context.logSlot) : undefined
   }
 
-  #has({ logNumber: kept, logSlot: keptAt }: RequestContext): boolean {
-    return kept !== 0 && this.#numberIn(keptAt) === kept
+  #has({ logNumber, logSlot }: RequestContext): boolean {
+    return logNumber !== 0 && this.#numberIn(logSlot) === logNumber
   }
 
   #numberIn(slot: number): number {

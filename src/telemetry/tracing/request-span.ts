@@ -69,7 +69,7 @@ export class RequestSpan implements FollowedRequest {
     // The end of an upgraded connection is neither early nor late.
     const isCut = !whole && this.#status !== SWITCHING
     this.#put(this.#server(moment, isCut))
-    if (hasAsked(this.#exchange.context)) this.#put(this.#client(moment))
+    if (hasUsedUpstream(this.#exchange.context)) this.#put(this.#client(moment))
   }
 
   #server(moment: number, isCut: boolean): Span {
@@ -141,8 +141,8 @@ export class RequestSpan implements FollowedRequest {
 const wall = (moment: number): string => nanoseconds(wallTime(moment))
 
 /** Whether an upstream was involved: some backends respond themselves, and some have no target. */
-const hasAsked = ({ upstreamStartedAt: asked, tunnel, backendId }: Readonly<UpstreamSection>): boolean =>
-  asked > 0 && (tunnel !== undefined || backendId?.startsWith(STATIC) === true)
+const hasUsedUpstream = ({ upstreamStartedAt, tunnel, backendId }: Readonly<UpstreamSection>): boolean =>
+  upstreamStartedAt > 0 && (tunnel !== undefined || backendId?.startsWith(STATIC) === true)
 
 const attributes = (facts: SpanAttributes): Attribute[] =>
   facts.flatMap(([key, value]) =>
