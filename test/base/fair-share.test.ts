@@ -23,7 +23,7 @@ suite('a budget that many share', () => {
     assert.equal(greed(quarter, 'a'), 250)
   })
 
-  test('has room for a newcomer when a hundred that take by turns have all they can get', () => {
+  test('has room for another client when a hundred have all they can get', () => {
     const budget = new FairShare(1000)
     for (let round = 0; round < 1000; round++)
       for (let key = 0; key < 100; key++) budget.take([`greedy ${key}`])
@@ -48,7 +48,7 @@ suite('a budget that many share', () => {
     assert.equal(budget.free, 0)
   })
 
-  test('takes a release only once', () => {
+  test('counts a release only once', () => {
     const budget = new FairShare(4)
     const [first, second] = [budget.enter(['a']), budget.enter(['a'])]
     assert.ok(first && second)
@@ -100,7 +100,7 @@ suite('penalties', () => {
     assert.equal(penalties.waitOf('a', 'x'), 0)
   })
 
-  test('of one group do not make the others forgotten', () => {
+  test('of one group do not evict those of others', () => {
     const penalties = new Penalties(limits, () => 0)
     penalties.add('quiet', 'x', 50)
     for (let source = 0; source < 100; source++) penalties.add('attacked', `source ${source}`, 50)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { jsonFault } from '#base/json-fault.ts'
 import { errorFields } from '#base/error-fields.ts'
 
-test('the log has an error and its causes, but not what a library hung on it', () => {
+test('the log has an error and its causes, but not other properties of it', () => {
   const inner = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', port: 5432, detail: 'a row' })
   const error = Object.assign(new TypeError('no answer', { cause: inner }), { body: { token: 'hush' } })
   const { stack, cause, ...rest } = errorFields(error) as { stack: string; cause: { stack: string } }

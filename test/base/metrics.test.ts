@@ -38,7 +38,7 @@ seconds_count 4
     )
   })
 
-  test('read from a function are asked for each time', () => {
+  test('of a function are evaluated at each read', () => {
     const registry = new Registry()
     let level = 1
     registry.gauge('level', 'How high.').from(() => level)
@@ -56,7 +56,7 @@ seconds_count 4
     assert.throws(() => family.with('a', 'b'), TypeError)
   })
 
-  test('of several processes add up, or give the largest, after travelling as JSON', () => {
+  test('of several processes are summed, or the maximum is taken, after serialization as JSON', () => {
     const processes = [1, 2].map(factor => {
       const registry = new Registry()
       registry.counters('done_total', 'Done.', ['kind']).with('a').add(factor)
@@ -129,7 +129,7 @@ suite('the metrics of the gateway', () => {
     assert.ok(worst() > 0.09)
   })
 
-  test('count the times that the event loop stood still, for every reader', async () => {
+  test('count the blocks of the event loop, for every reader', async () => {
     using metrics = new GatewayMetrics('1.2.3')
     const longer = (): number => {
       const text = renderMetrics(metrics.registry.snapshot())

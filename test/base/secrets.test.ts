@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { Sealer, Secret } from '#base/secrets.ts'
 
 suite('secrets', () => {
-  test('never show themselves by accident', () => {
+  test('are never printed by accident', () => {
     const secret = new Secret('hunter2')
     const shown = [
       'a ' + String(secret),
@@ -22,7 +22,7 @@ suite('secrets', () => {
     assert.equal(secret.reveal(), 'hunter2')
   })
 
-  test('that are sealed open only with their key and for their record', () => {
+  test('are decrypted only with their key and for their record', () => {
     const sealer = new Sealer(randomBytes(32))
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), text => {
@@ -36,7 +36,7 @@ suite('secrets', () => {
     )
   })
 
-  test('that were tampered with do not open', () => {
+  test('are not decrypted after a modification', () => {
     const sealer = new Sealer(randomBytes(32))
     const sealed = sealer.seal('hunter2', 'a_1')
     const [key = '', data = ''] = sealed.split('.')

@@ -14,7 +14,7 @@ const seconds = (): number => Math.floor(Date.now() / 1000)
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 suite('OpenID Connect', () => {
-  test('asks for a code with PKCE, a nonce and "openid"', async () => {
+  test('requests a code with PKCE, a nonce and "openid"', async () => {
     await using provider = await HostileProvider.start()
     const { url, memory } = await provider.method().begin(begin)
     const { searchParams, origin, pathname } = new URL(url)
@@ -42,13 +42,13 @@ suite('OpenID Connect', () => {
     assert.notEqual(one.memory['verifier'], two.memory['verifier'])
   })
 
-  test('asks to prompt again when that is wanted', async () => {
+  test('requests a prompt for reauthentication', async () => {
     await using provider = await HostileProvider.start()
     const { url } = await provider.method().begin({ ...begin, forceReauth: true })
     assert.equal(new URL(url).searchParams.get('prompt'), 'login')
   })
 
-  test('asks to choose an account where the provider supports that, else to prompt', async () => {
+  test('requests account selection where the provider supports it, else a prompt', async () => {
     for (const values of [undefined, ['login', 'none'], 'select_account', ['login', 'select_account']]) {
       await using provider = await HostileProvider.start()
       provider.metadata = { prompt_values_supported: values }
@@ -71,7 +71,7 @@ suite('OpenID Connect', () => {
     assert.ok((provider.form.get('code_verifier') ?? '').length >= 43)
   })
 
-  test('asks for what the ID token does not say', async () => {
+  test('requests from UserInfo what the ID token lacks', async () => {
     await using provider = await HostileProvider.start()
     provider.metadata = { userinfo_endpoint: `${provider.issuer}/userinfo` }
     provider.idToken = nonce => {
@@ -84,7 +84,7 @@ suite('OpenID Connect', () => {
     await assert.rejects(provider.signIn(), { code: 'sign_in_unverified' })
   })
 
-  test('takes no address that the provider says is not verified', async () => {
+  test('rejects an e-mail address that the provider marks as not verified', async () => {
     await using provider = await HostileProvider.start()
     provider.idToken = nonce => provider.signed({ ...provider.claims(nonce), email_verified: false })
     assert.equal((await provider.signIn()).identity.email, '')
@@ -92,7 +92,7 @@ suite('OpenID Connect', () => {
     await assert.rejects(provider.signIn(guarded), { code: 'oauth_email_unverified' })
   })
 
-  test('asks for the address and the name, whatever else the owner asks for', async () => {
+  test('requests the scopes email and profile, whatever other scopes are configured', async () => {
     await using provider = await HostileProvider.start()
     const scopeOf = async (changed: object): Promise<string | null> => {
       const { url } = await provider.method(changed).begin(begin)
@@ -185,7 +185,7 @@ suite('OpenID Connect', () => {
       await assert.rejects(provider.signIn(provider.method(lists)), { code: 'oauth_not_allowed' })
   })
 
-  test('discovers once, for many', async () => {
+  test('discovers once for concurrent sign-ins', async () => {
     await using provider = await HostileProvider.start()
     const method = provider.method()
     await Promise.all(Array.from({ length: 10 }, () => method.begin(begin)))
@@ -226,7 +226,7 @@ suite('OpenID Connect', () => {
     assert.equal((await provider.signIn()).identity.id, 'user-1')
   })
 
-  test('authenticates in the way the provider takes', async () => {
+  test('uses a client authentication method of the provider', async () => {
     await using provider = await HostileProvider.start()
     await provider.signIn()
     assert.equal(provider.form.get('client_secret'), null)
@@ -238,7 +238,7 @@ suite('OpenID Connect', () => {
     assert.equal(provider.form.get('client_id'), CLIENT)
   })
 
-  test('shows the code of an error, and no sentence of others', async () => {
+  test('shows the code of an error, and no text of the provider', async () => {
     await using provider = await HostileProvider.start()
     const said = { error: 'access_denied', error_description: 'Call +1 555 to buy', code: '' }
     await assert.rejects(provider.signIn(undefined, said), error => {
@@ -283,26 +283,26 @@ suite('SEC-14: an issuer', () => {
       assert.throws(() => provider.method({ issuer }), { code: 'sign_in_unconfigured' })
     })
 
-  test('in a network that may not be called is not called', async () => {
+  test('in a private network is not called', async () => {
     await using provider = await HostileProvider.start()
     const method = provider.method({ egress: createEgress({ allow: [] }) })
     await assert.rejects(method.begin(begin), { code: 'sign_in_provider' })
     assert.deepEqual(provider.asked, [])
   })
 
-  test('cannot send the browser to what is no page', async () => {
+  test('cannot redirect the browser to another scheme', async () => {
     await using provider = await HostileProvider.start()
     provider.metadata = { authorization_endpoint: 'javascript:alert(1)' }
     await assert.rejects(provider.method().begin(begin), { code: 'sign_in_provider' })
   })
 
-  test('must be the one that its metadata name', async () => {
+  test('must match the issuer in its metadata', async () => {
     await using provider = await HostileProvider.start()
     provider.metadata = { issuer: `${provider.issuer}/other` }
     await assert.rejects(provider.method().begin(begin), { code: 'sign_in_unverified' })
   })
 
-  test('that cannot be reached is said to be so', async () => {
+  test('that cannot be reached is reported', async () => {
     await using provider = await HostileProvider.start()
     const method = provider.method()
     await provider[Symbol.asyncDispose]().catch(() => undefined)
@@ -414,7 +414,7 @@ suite('SEC-18: an ID token is refused', () => {
     await assert.rejects(provider.signIn(), { code: 'sign_in_unverified' })
   })
 
-  test('and taken when the clocks are up to a minute apart', async () => {
+  test('but accepted with a clock skew of up to a minute', async () => {
     await using provider = await HostileProvider.start()
     for (const claims of [{ exp: seconds() - 55 }, { nbf: seconds() + 55 }]) {
       provider.idToken = nonce => provider.signed({ ...provider.claims(nonce), ...claims })
@@ -423,7 +423,7 @@ suite('SEC-18: an ID token is refused', () => {
   })
 })
 
-suite('SEC-15: an answer of a provider', () => {
+suite('SEC-15: a response of a provider', () => {
   test('from another issuer is refused before its code is used', async () => {
     await using provider = await HostileProvider.start()
     await assert.rejects(provider.signIn(undefined, { iss: 'https://evil.test' }), {
@@ -433,14 +433,14 @@ suite('SEC-15: an answer of a provider', () => {
     assert.equal((await provider.signIn(undefined, { iss: provider.issuer })).identity.id, 'user-1')
   })
 
-  test('without an issuer is refused where the provider says that it names it', async () => {
+  test('without an issuer is refused where the provider announces it', async () => {
     await using provider = await HostileProvider.start()
     provider.metadata = { authorization_response_iss_parameter_supported: true }
     await assert.rejects(provider.signIn(), { code: 'sign_in_unverified' })
     assert.equal(provider.asked.includes('/token'), false)
   })
 
-  test('with a code that was used, or a client that is not known, makes no session', async () => {
+  test('with a used code, or an unknown client, creates no session', async () => {
     await using provider = await HostileProvider.start()
     const { createServer } = await import('node:http')
     const refusing = createServer((_request, response) => {

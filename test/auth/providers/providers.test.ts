@@ -26,7 +26,7 @@ for (const name of names) {
       assert.equal(method.passesTokens, true)
     })
 
-    test('asks for what the documents say, with PKCE unless the provider refuses it', async () => {
+    test('sends the documented parameters, with PKCE unless the provider refuses it', async () => {
       await using server = await start(name)
       const { asked } = await consent(methodAt(server, name, { lasting: false }))
       const minimum: Record<ProviderName, string> = {
@@ -45,7 +45,7 @@ for (const name of names) {
       assert.equal(asked.searchParams.get('code_challenge_method'), name === 'linkedin' ? null : 'S256')
     })
 
-    test('asks anew for the account where the provider can', async () => {
+    test('requests reauthentication where the provider supports it', async () => {
       await using server = await start(name)
       const once = await consent(methodAt(server, name))
       const again = await consent(methodAt(server, name), true)
@@ -84,21 +84,21 @@ for (const name of names) {
       })
     }
 
-    test('does not take an address with two at-signs for one', async () => {
+    test('rejects an e-mail address with two at-signs', async () => {
       const email = 'ann@evil.test@example.test'
       await using server = await start(name, { email })
       const access = { domains: ['example.test', 'evil.test@example.test'] }
       await assertRefused(signIn(methodAt(server, name, { access })), 'oauth_email_unverified')
     })
 
-    test('says so when there is no address', async () => {
+    test('reports a missing e-mail address', async () => {
       await using server = await start(name, { email: '' })
       const access = { domains: ['example.test'] }
       await assertRefused(signIn(methodAt(server, name, { access })), 'oauth_email_missing')
       assert.equal((await signIn(methodAt(server, name))).identity.email, '')
     })
 
-    test('ends when the user says no, in no words of a stranger', async () => {
+    test('ends when the user denies access, without text of the provider', async () => {
       await using server = await start(name)
       const { memory } = await consent(methodAt(server, name))
       const finish = (query: string) =>
@@ -118,7 +118,7 @@ for (const name of names) {
       )
     })
 
-    test('takes a code once, and only with its verifier, its callback and the right secret', async () => {
+    test('redeems a code once, and only with its verifier, its callback and the right secret', async () => {
       await using server = await start(name)
       const method = methodAt(server, name)
       const first = await consent(method)
@@ -140,7 +140,7 @@ for (const name of names) {
       'more than can be read': { body: 'x'.repeat(1_100_000) },
       silence: 'nothing',
     })) {
-      test(`says that the provider is in trouble when it answers with ${why}`, async () => {
+      test(`reports a provider error when it responds with ${why}`, async () => {
         await using server = await start(name)
         const method = methodAt(server, name, { egress: hasty })
         for (const path of [tokenPath(server), lookPath(server)]) {
@@ -151,13 +151,13 @@ for (const name of names) {
       })
     }
 
-    test('does not take for a user what has no id', async () => {
+    test('rejects a user without an id', async () => {
       await using server = await start(name)
       server.instead.set(lookPath(server), () => ({ body: { data: [] } }))
       await assertRefused(signIn(methodAt(server, name)), 'oauth_provider')
     })
 
-    test('does not use a token that is none', async () => {
+    test('rejects a malformed token', async () => {
       await using server = await start(name)
       for (const given of [
         {},
@@ -172,7 +172,7 @@ for (const name of names) {
       }
     })
 
-    test('asks again later, and sees that the user has changed', async () => {
+    test('queries the provider again later, and sees that the user has changed', async () => {
       await using server = await start(name)
       const method = methodAt(server, name, { access: { domains: ['example.test'] } })
       const authResult = await signIn(method)
@@ -191,7 +191,7 @@ for (const name of names) {
       await assertRefused(method.check(bare), 'oauth_session_over')
     })
 
-    test('does not take trouble of the provider for the end of a session', async () => {
+    test('does not end a session because of a provider error', async () => {
       await using server = await start(name)
       const method = methodAt(server, name)
       const authResult = await signIn(method)
@@ -199,7 +199,7 @@ for (const name of names) {
       await assertRefused(method.check(authResult), 'oauth_provider')
     })
 
-    test('has a fingerprint that follows what decides', async () => {
+    test('has a fingerprint of the access configuration', async () => {
       await using server = await start(name)
       const print = (changes: Parameters<typeof methodAt>[2] = {}) =>
         methodAt(server, name, changes).fingerprint
@@ -214,7 +214,7 @@ for (const name of names) {
       assert.ok(prints.every(each => !each.includes(CLIENT.secret)))
     })
 
-    test('does not give the tokens of the managed application away', async () => {
+    test('does not forward tokens of the managed application', async () => {
       await using server = await start(name)
       assert.equal(methodAt(server, name, { managed: true }).passesTokens, false)
     })

@@ -17,7 +17,7 @@ function start(changed = {}, method = new Scripted()) {
 }
 
 suite('SEC-17: the session cookie', () => {
-  test('is for this host alone, over TLS alone, and for no script', async () => {
+  test('has the __Host- prefix, Secure and HttpOnly', async () => {
     const { browser } = start()
     const cookies = cookiesOf(await browser.signIn())
     const [session] = cookies.filter(cookie => cookie.startsWith('__Host-adit.session='))
@@ -53,7 +53,7 @@ suite('SEC-17: the session cookie', () => {
     assert.doesNotMatch(text + browser.cookieLine('app.test'), /anna/i)
   })
 
-  test('opens on no other host, at no other place, under no other scheme and prefix', async () => {
+  test('is rejected at another host, endpoint, scheme or prefix', async () => {
     const { site, method, browser } = start()
     await browser.signIn()
     const fields = browser.cookieLine('app.test')
@@ -74,7 +74,7 @@ suite('SEC-17: the session cookie', () => {
     )
   })
 
-  test('opens on no other host although the first one was remembered', async () => {
+  test('is rejected at another host although it is cached for the first', async () => {
     const { site, handler, browser } = start()
     await browser.signIn()
     const fields = browser.cookieLine('app.test') + PAGE
@@ -87,7 +87,7 @@ suite('SEC-17: the session cookie', () => {
     assert.equal(await ask('http://app.test/'), 302)
   })
 
-  test('opens in another process with the same key, and not with another', async () => {
+  test('is accepted by another process with the same key, and not with another', async () => {
     const { site, method, browser } = start()
     await browser.signIn()
     const fields = browser.cookieLine('app.test') + PAGE
@@ -103,7 +103,7 @@ suite('SEC-17: the session cookie', () => {
     )
   })
 
-  test('is another after each sign-in, whatever the browser had before', async () => {
+  test('is new after each sign-in, whatever the browser sent before', async () => {
     const { site, handler, browser } = start()
     await browser.signIn()
     const fixed = browser.cookieLine('app.test')
@@ -137,7 +137,7 @@ suite('SEC-17: the session cookie', () => {
     }
   })
 
-  test('goes without its tokens when they are too long', async () => {
+  test('omits its tokens when they are too long', async () => {
     const method = Object.assign(new Scripted(), { passesTokens: true })
     const { site, browser } = start({}, method)
     method.granted = { ...anna, accessToken: 'x'.repeat(7000), refreshToken: 'y'.repeat(8000) }
@@ -148,7 +148,7 @@ suite('SEC-17: the session cookie', () => {
     assert.equal(site.sent[0]?.fields.get('adit-auth-oauth-access-token'), undefined)
   })
 
-  test('takes back the parts that a longer one left over', () => {
+  test('deletes the parts that a longer one left over', () => {
     const names = cookieNames('', 'https')
     const isOurs = ownCookies('')
     const long = keepSession('a'.repeat(15_000), names, readCookies('', isOurs), 60)
@@ -159,7 +159,7 @@ suite('SEC-17: the session cookie', () => {
     assert.equal(short.filter(cookie => cookie.includes('Max-Age=0')).length, 4)
   })
 
-  test('stays beside those of other routes, of which the oldest are dropped whole', () => {
+  test('is kept beside those of other routes, of which the oldest are evicted', () => {
     const isOurs = ownCookies('')
     const namesAt = (at: number) => cookieNames('', 'https', routeTag(`edghtsrt_${at}`))
     const keep = (text: string, at: number, cookies: readonly string[]): string[] => {
@@ -187,7 +187,7 @@ suite('SEC-17: the session cookie', () => {
     assert.ok(cookies.includes('__Host-adit.flow.1=x'))
   })
 
-  test('is no session when a part is missing, or more are claimed than there may be', () => {
+  test('is invalid when a part is missing, or it has too many', () => {
     const names = cookieNames('', 'http')
     const read = (text: string) => joinSession(readCookies(text, ownCookies('')), names)
     assert.equal(read('adit.session=2.abc; adit.session.1=def'), 'abcdef')
@@ -203,14 +203,14 @@ suite('SEC-17: the session cookie', () => {
       assert.equal(read(text), undefined)
   })
 
-  test('counts once: of two with the same name the first is read', () => {
+  test('is read once: of two with the same name the first counts', () => {
     const jar = readCookies('adit.session=1.first; adit.session=1.second', ownCookies(''))
     assert.equal(joinSession(jar, cookieNames('', 'http')), '1.first'.slice(2))
   })
 })
 
-suite('our cookies', () => {
-  test('are not shown to the service, whose own pass as they are', async () => {
+suite('cookies of the gateway', () => {
+  test('are not forwarded to the service, whose own are unchanged', async () => {
     const { site, browser } = start()
     await browser.go('https://app.test/unfinished')
     await browser.signIn()
@@ -221,7 +221,7 @@ suite('our cookies', () => {
     assert.equal(site.sent[0]?.fields.all('cookie').length, 1)
   })
 
-  test('are not shown under the names of the other scheme either', async () => {
+  test('are not forwarded under the names of the other scheme either', async () => {
     const { site, browser } = start()
     await browser.signIn()
     for (const name of ['adit.session', 'adit.session.1', 'adit.flow.abc', '__Host-adit.session.4'])
@@ -241,7 +241,7 @@ suite('our cookies', () => {
     assert.equal(reply.head.fields.get('x-kept'), 'adit.session')
   })
 
-  test('make an answer private to the caches between', async () => {
+  test('make a response private for shared caches', async () => {
     const { site, browser } = start({ inactivityTimeout: 100 })
     await browser.signIn()
     site.clock.pass(20)

@@ -14,7 +14,7 @@ function start(changed = {}) {
 }
 
 suite('signing in', () => {
-  test('leads from a page to the provider, and back to the page', async () => {
+  test('redirects from a page to the provider, and back to the page', async () => {
     const { site, method, browser } = start()
     const begun = await browser.go('https://app.test/deep/page?q=1&r=%2F')
     assert.equal(begun.head.status, 302)
@@ -38,7 +38,7 @@ suite('signing in', () => {
     assert.equal(site.sent.length, 1)
   })
 
-  test('writes down who came, from where and until when', async () => {
+  test('stores the user, the client address and the expiry', async () => {
     const { site, browser } = start({ maximumDuration: 3600 })
     await browser.go('https://app.test/')
     await browser.signIn()
@@ -54,7 +54,7 @@ suite('signing in', () => {
     })
   })
 
-  test('forgets method and content of the interrupted request: the browser returns with GET', async () => {
+  test('drops method and content of the interrupted request: the browser returns with GET', async () => {
     const { site, browser } = start()
     const begun = await browser.go('https://app.test/form', { method: 'POST' })
     assert.equal(begun.head.status, 302)
@@ -91,7 +91,7 @@ suite('signing in', () => {
     assert.equal((await browser.go('https://app.test/ws', { upgrade: 'websocket' })).head.status, 401)
   })
 
-  test('sends pages to the provider, also those of browsers that do not say what a request is for', async () => {
+  test('redirects page loads to the provider, also of browsers without Sec-Fetch headers', async () => {
     const { site, handler } = start()
     const accept = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n'
     for (const fields of ['Sec-Fetch-Mode: navigate\r\n', accept, 'Accept: application/xhtml+xml\r\n'])
@@ -101,7 +101,7 @@ suite('signing in', () => {
       }
   })
 
-  test('lets OPTIONS through only where that is asked for, and without an identity', async () => {
+  test('allows OPTIONS only if configured, and without an identity', async () => {
     const passing = start({ optionsPassthrough: true })
     const fields = 'Adit-Auth-User-Id: admin\r\nX-Other: 1\r\nCookie: mine=1\r\n'
     assert.equal(
@@ -113,7 +113,7 @@ suite('signing in', () => {
     assert.equal((await start().browser.go('https://app.test/', { method: 'OPTIONS' })).head.status, 401)
   })
 
-  test('asks the provider to prompt again at /auth/authn, and comes back to "/"', async () => {
+  test('requests reauthentication at /auth/authn, and redirects back to "/"', async () => {
     const { browser, method } = start()
     await browser.signIn('https://app.test/somewhere')
     const begun = await browser.go('https://app.test/auth/authn')
@@ -134,7 +134,7 @@ suite('signing in', () => {
     assert.equal((await browser.go('https://app.test/')).head.status, 200)
   })
 
-  test('ends at /auth/logout, with a page that says so', async () => {
+  test('ends at /auth/logout, with a confirmation page', async () => {
     const { site, browser } = start()
     await browser.signIn()
     const held = browser.cookieLine('app.test')
@@ -170,7 +170,7 @@ suite('signing in', () => {
     assert.doesNotMatch(textOf(failed), /secret detail/)
   })
 
-  test('says so when the session cannot be written down', async () => {
+  test('shows an error when the session cannot be stored', async () => {
     const { site, browser } = start()
     site.book.signedIn = async () => {
       throw new Error('the store is down')
@@ -179,7 +179,7 @@ suite('signing in', () => {
     assert.equal((await browser.go('https://app.test/')).head.status, 302)
   })
 
-  test('refuses an identity without an id, or with one that is endless', async () => {
+  test('refuses an identity without an id, or with one that is too long', async () => {
     for (const id of ['', 'x'.repeat(513)]) {
       const { method, browser } = start()
       method.granted = { identity: { ...anna.identity, id } }
@@ -198,7 +198,7 @@ suite('signing in', () => {
 })
 
 suite('SEC-15: a state', () => {
-  test('belongs to the browser that began', async () => {
+  test('is bound to the browser that started the sign-in', async () => {
     const { site, handler, browser, method } = start()
     const begun = await browser.go('https://app.test/')
     const other = new Browser(site, handler)
@@ -209,7 +209,7 @@ suite('SEC-15: a state', () => {
     assert.equal(method.finished.length, 0)
   })
 
-  test('does not go with the cookie of another flow of the same browser', async () => {
+  test('does not match the cookie of another flow of the same browser', async () => {
     const { site, handler, browser, method } = start()
     const one = await browser.go('https://app.test/one')
     await browser.go('https://app.test/two')
@@ -223,7 +223,7 @@ suite('SEC-15: a state', () => {
     assert.equal(method.finished.length, 0)
   })
 
-  test('is good once, whether or not the browser forgets its cookie', async () => {
+  test('is valid once, even if the browser keeps its cookie', async () => {
     const { site, handler, browser, method } = start()
     const begun = await browser.go('https://app.test/')
     const back = locationOf(await browser.go(browser.callback(begun)))
@@ -233,7 +233,7 @@ suite('SEC-15: a state', () => {
     assert.equal(method.finished.length, 1)
   })
 
-  test('of a user who is signed in by now only redirects to the page', async () => {
+  test('of a user who is already signed in only redirects to the page', async () => {
     const { browser, method } = start()
     const begun = await browser.go('https://app.test/page')
     const back = locationOf(await browser.go(browser.callback(begun)))
@@ -252,7 +252,7 @@ suite('SEC-15: a state', () => {
     assert.equal(refused.head.fields.get('adit-error-code'), 'ERR_ADIT_3106')
   })
 
-  test('is refused when another place or another host finishes it', async () => {
+  test('is refused at another route or another host', async () => {
     const { site, browser, method } = start()
     const begun = await browser.go('https://app.test/')
     const back = locationOf(await browser.go(browser.callback(begun)))
@@ -275,7 +275,7 @@ suite('SEC-15: a state', () => {
     assert.equal(method.finished.length + other.finished.length, 0)
   })
 
-  test('comes back once: two of them are refused', async () => {
+  test('is refused when it is repeated in the query', async () => {
     const { browser } = start()
     const begun = await browser.go('https://app.test/')
     const url = browser.callback(begun)
@@ -284,7 +284,7 @@ suite('SEC-15: a state', () => {
     assert.equal((await browser.go(`${back}&answer=x`)).head.status, 400)
   })
 
-  test('without a flow is taken only where the provider may begin', async () => {
+  test('without a flow is accepted only where the provider may initiate it', async () => {
     const { site, browser, method } = start()
     const seal = new Seal(Buffer.alloc(32, 7), { now: site.clock.now })
     const state = {
@@ -303,14 +303,14 @@ suite('SEC-15: a state', () => {
   })
 })
 
-suite('the central host', () => {
-  test('redirects nowhere without a state of ours', async () => {
+suite('the callback host', () => {
+  test('redirects nowhere without a valid state', async () => {
     const { browser } = start()
     for (const query of ['', '?code=a', '?state=', '?state=abc', '?state=https://evil.test/'])
       assert.equal((await browser.go(`https://idp.gate.test/oauth2/callback${query}`)).head.status, 400)
   })
 
-  test('passes an answer of any length on, or says that it is too long', async () => {
+  test('forwards a response of any length, or reports that it is too long', async () => {
     const { site, handler } = start()
     const page = `https://app.test/${'p'.repeat(2000)}`
     for (const [length, status] of [
@@ -327,7 +327,7 @@ suite('the central host', () => {
     }
   })
 
-  test('has nothing else', async () => {
+  test('has no other pages', async () => {
     const { site, browser } = start()
     const reply = await browser.go('https://idp.gate.test/')
     assert.equal(reply.head.status, 404)
@@ -340,7 +340,7 @@ suite('the central host', () => {
     assert.equal(site.signIn.callbackHandler({ ...head } as never), undefined)
   })
 
-  test('moves to TLS first', async () => {
+  test('redirects to HTTPS first', async () => {
     const { browser } = start()
     const reply = await browser.go('http://idp.gate.test/oauth2/callback?code=1')
     assert.equal(reply.head.status, 308)
@@ -349,7 +349,7 @@ suite('the central host', () => {
 })
 
 suite('the cookies of flows', () => {
-  test('are at most five: the oldest go', async () => {
+  test('are at most five: the oldest are evicted', async () => {
     const { site, browser } = start()
     for (let at = 0; at < 8; at++) {
       await browser.go(`https://app.test/${at}`)

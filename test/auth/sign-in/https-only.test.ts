@@ -12,7 +12,7 @@ function start() {
 }
 
 suite('sign-in without TLS', () => {
-  test('leads to the same address by HTTPS, whatever the request is', async () => {
+  test('redirects to the same URL over HTTPS, whatever the request is', async () => {
     const { site, browser } = start()
     const asks = [
       { url: 'http://app.test/page?x=1', to: 'https://app.test/page?x=1' },
@@ -45,7 +45,7 @@ suite('sign-in without TLS', () => {
     assert.deepEqual(site.sent, [])
   })
 
-  test('ignores a session that was planted before', async () => {
+  test('ignores an injected session cookie', async () => {
     const { site, handler, browser } = start()
     site.httpsPort = undefined
     const begun = await browser.go('http://app.test/')

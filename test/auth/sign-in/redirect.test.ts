@@ -50,7 +50,7 @@ const single = [
 ]
 const payloads = [...hosts.flatMap(host => shapes.map(shape => shape.replace('HOST', host))), ...single]
 
-suite('SEC-16: there are no redirects elsewhere', () => {
+suite('SEC-16: there are no open redirects', () => {
   test('the table is as long as it must be', () => {
     assert.ok(payloads.length >= 120, String(payloads.length))
   })
@@ -65,7 +65,7 @@ suite('SEC-16: there are no redirects elsewhere', () => {
       assert.equal(new URL(withPort).host, 'app.test:8080')
     })
 
-  test('by the address that was asked for, all the way through a sign-in', async () => {
+  test('by the requested URL, through a whole sign-in', async () => {
     const site = new Site()
     const handler = site.handler(new Scripted())
     for (const payload of payloads.filter(each => each.startsWith('/') && !/[\r\n\0\t]/.test(each))) {
@@ -101,7 +101,7 @@ suite('SEC-16: there are no redirects elsewhere', () => {
     }
   })
 
-  test('by the host field: the port is ours to say', async () => {
+  test('by the Host header: the port is that of the listener', async () => {
     const site = new Site()
     const browser = new Browser(site, site.handler(new Scripted()))
     const begun = await browser.go('https://app.test:6666/')
@@ -111,7 +111,7 @@ suite('SEC-16: there are no redirects elsewhere', () => {
     )
   })
 
-  test('to an address that is too long: "/" it is then', async () => {
+  test('by a URL that is too long: "/" is used instead', async () => {
     const site = new Site()
     const browser = new Browser(site, site.handler(new Scripted()))
     const done = await browser.signIn(`${ORIGIN}/${'x'.repeat(4000)}`)

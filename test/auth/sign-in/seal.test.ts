@@ -6,7 +6,7 @@ import { Seal } from '#auth/sign-in/seal.ts'
 const key = randomBytes(32)
 
 suite('a seal', () => {
-  test('opens what it sealed, for the same purpose alone', () => {
+  test('decrypts what it encrypted, for the same purpose only', () => {
     const seal = new Seal(key)
     const text = seal.seal('cookie of a', { user: 'ünï', list: [1, null] }, 1000)
     assert.deepEqual(seal.open('cookie of a', text), { user: 'ünï', list: [1, null] })
@@ -14,18 +14,18 @@ suite('a seal', () => {
     assert.equal(seal.open('', text), undefined)
   })
 
-  test('is made of characters that addresses and cookies carry as they are', () => {
+  test('consists of characters that are safe in URLs and cookies', () => {
     const seal = new Seal(key)
     for (let at = 0; at < 50; at++) assert.match(seal.seal('p', { at }, 1000), /^[A-Za-z0-9_-]+$/)
   })
 
-  test('never looks the same twice', () => {
+  test('is never the same twice', () => {
     const seal = new Seal(key)
     const texts = new Set(Array.from({ length: 200 }, () => seal.seal('p', 'same', 1000)))
     assert.equal(texts.size, 200)
   })
 
-  test('does not open after its time', () => {
+  test('is rejected after its expiry', () => {
     let now = 1_000_000
     const seal = new Seal(key, { now: () => now })
     const text = seal.seal('p', 'value', 5000)
@@ -35,7 +35,7 @@ suite('a seal', () => {
     assert.equal(seal.open('p', text), undefined)
   })
 
-  test('does not open when any bit of it is changed', () => {
+  test('is rejected if any bit is changed', () => {
     const seal = new Seal(key)
     const bytes = Buffer.from(seal.seal('p', { role: 'user' }, 1000), 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -45,7 +45,7 @@ suite('a seal', () => {
     }
   })
 
-  test('does not open when it is cut or longer', () => {
+  test('is rejected if it is truncated or extended', () => {
     const seal = new Seal(key)
     const text = seal.seal('p', { role: 'user' }, 1000)
     for (let length = 0; length < text.length; length++)
@@ -73,18 +73,18 @@ suite('a seal', () => {
       assert.equal(new Seal(key).open('p', text), undefined)
     })
 
-  test('opens with an older key, and not with a strange one', () => {
+  test('is accepted with an older key, and not with an unknown one', () => {
     const older = randomBytes(32)
     const text = new Seal(older).seal('p', 1, 1000)
     assert.equal(new Seal(key, { older: [older] }).open('p', text), 1)
     assert.equal(new Seal(key).open('p', text), undefined)
   })
 
-  test('refuses to seal more than cookies carry', () => {
+  test('refuses more than cookies can hold', () => {
     assert.throws(() => new Seal(key).seal('p', 'x'.repeat(40_000), 1000), RangeError)
   })
 
-  test('wants a key of 32 bytes', () => {
+  test('requires a key of 32 bytes', () => {
     assert.throws(() => new Seal(randomBytes(16)), TypeError)
   })
 })

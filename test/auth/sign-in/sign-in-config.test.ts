@@ -41,7 +41,7 @@ suite('SEC-19: a session', () => {
     assert.equal(await status(), 302)
   })
 
-  test('goes on as long as it is used', async () => {
+  test('stays valid while it is used', async () => {
     const { site, status } = await signedIn(new Scripted(), { inactivityTimeout: 600 })
     for (let at = 0; at < 50; at++) {
       site.clock.pass(500)
@@ -94,7 +94,7 @@ suite('SEC-19: a session', () => {
     assert.equal((await browser.go('https://app.test/')).head.status, 302)
   })
 
-  test('obeys terms that became stricter after it began', async () => {
+  test('follows limits that became stricter after it started', async () => {
     const { site, method, status } = await signedIn(new Scripted())
     site.clock.pass(1000)
     assert.equal(await status(site.handler(method, { maximumDuration: 999 })), 302)
@@ -142,7 +142,7 @@ suite('SEC-19: a session', () => {
 suite('SEC-19: the provider', () => {
   const interval = 300
 
-  test('is asked again once in each interval, with the tokens it gave last', async () => {
+  test('is queried once in each interval, with its latest tokens', async () => {
     const { site, method, status } = await signedIn(new Asking(), { authCheckInterval: interval })
     site.clock.pass(interval - 1)
     assert.equal(await status(), 200)
@@ -216,7 +216,7 @@ suite('SEC-19: the provider', () => {
     assert.equal(method.checks.length, tried + 1)
   })
 
-  test('is asked once for many requests at the same moment', async () => {
+  test('is queried once for concurrent requests', async () => {
     const { site, method, handler, browser } = await signedIn(new Asking(), { authCheckInterval: interval })
     site.clock.pass(interval)
     const fields = browser.cookieLine('app.test')
@@ -232,7 +232,7 @@ suite('SEC-19: the provider', () => {
     assert.equal(method.checks.length, 1)
   })
 
-  test('is asked when the configuration changed, and never shown the tokens of another', async () => {
+  test('is queried when the configuration changed, and never with tokens of another provider', async () => {
     const { site, status } = await signedIn(new Asking(), { authCheckInterval: interval })
     const changed = Object.assign(new Asking(), { fingerprint: 'two' })
     const handler = site.handler(changed, { authCheckInterval: interval })
@@ -248,12 +248,12 @@ suite('SEC-19: the provider', () => {
     assert.equal(moved.checks.length, 0)
   })
 
-  test('that cannot be asked at all has the user sign in again when the configuration changed', async () => {
+  test('that cannot be queried requires a new sign-in when the configuration changed', async () => {
     const { site, status } = await signedIn(new Scripted())
     assert.equal(await status(site.handler(Object.assign(new Scripted(), { fingerprint: 'two' }))), 302)
   })
 
-  test('is not asked by sessions that keep no tokens: those end when it is due', async () => {
+  test('is not queried for sessions without tokens: these end when a check is due', async () => {
     const method = new Asking()
     method.granted = { ...anna, accessToken: 'x'.repeat(30_000) }
     const { site, status } = await signedIn(method, { authCheckInterval: interval })

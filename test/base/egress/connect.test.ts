@@ -9,7 +9,7 @@ import { settings } from '#base/settings.ts'
 import { identity, loopback } from './support.ts'
 import { listening } from '../../support/net.ts'
 
-suite('a connection to others', () => {
+suite('an outgoing connection', () => {
   const upper = (socket: Socket): void => {
     let text = ''
     socket.on('data', (bytes: Buffer) => (text += bytes.toString()))
@@ -23,14 +23,14 @@ suite('a connection to others', () => {
     return text
   }
 
-  test('stays open for the answer when its own side has ended', async () => {
+  test('stays open for the response after its half-close', async () => {
     await using server = await listening(createServer({ allowHalfOpen: true }, upper))
     const socket = await createEgress({ allow: loopback }).connect({ host: '127.0.0.1', port: server.port })
     socket.end('hello')
     assert.equal(await whole(socket), 'HELLO')
   })
 
-  test('takes an IPv6 address in brackets', async () => {
+  test('accepts an IPv6 address in brackets', async () => {
     await using server = await listening(createServer({ allowHalfOpen: true }, upper), '::1')
     const socket = await createEgress({ allow: loopback }).connect({ host: '[::1]', port: server.port })
     socket.end('six')
@@ -56,7 +56,7 @@ suite('a connection to others', () => {
     })
   })
 
-  test('is given up when its time is over', async () => {
+  test('is aborted after its timeout', async () => {
     await using server = await listening(createServer())
     const target = { host: '127.0.0.1', port: server.port, tls: { serverName: 'a.test' }, timeoutMs: 100 }
     await assert.rejects(createEgress({ allow: loopback }).connect(target), { code: 'timeout' })

@@ -53,7 +53,7 @@ const open: readonly (readonly [given: string, connected: string])[] = [
   ['64:ff9b::8.8.8.8', '64:ff9b::808:808'],
 ]
 
-suite('SEC-14: addresses that may be called', () => {
+suite('SEC-14: allowed addresses', () => {
   const reach = reachOf([])
   for (const [name, addresses] of Object.entries(closed))
     for (const address of addresses)
@@ -62,7 +62,7 @@ suite('SEC-14: addresses that may be called', () => {
   for (const [given, connected] of open)
     test(`are those of the public network: ${given}`, () => assert.equal(reach(given), connected))
 
-  test('hide nothing behind the form of IPv6', () => {
+  test('are not bypassed by IPv6 forms of IPv4 addresses', () => {
     fc.assert(
       fc.property(fc.ipV4(), address => {
         const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)
@@ -92,7 +92,7 @@ suite('SEC-14: addresses that may be called', () => {
     )
   })
 
-  test('are those of metadata only when they are named alone', () => {
+  test('include metadata services only when they are listed explicitly', () => {
     const wide = reachOf(rangesOf('0.0.0.0/0', '::/0'))
     assert.equal(wide('169.254.1.1'), '169.254.1.1')
     assert.deepEqual(

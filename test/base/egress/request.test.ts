@@ -36,8 +36,8 @@ interface Echo {
 
 const read = ({ body }: { readonly body: Buffer }): Echo => JSON.parse(body.toString()) as Echo
 
-suite('a call to others', { concurrency: 4 }, () => {
-  test('sends what it was given, and no more, and reads the answer', async () => {
+suite('an outgoing request', { concurrency: 4 }, () => {
+  test('sends what it was given, and no more, and reads the response', async () => {
     await using server = await web(echo)
     const answer = await here().request(`http://app.test:${server.port}/a?b=1`, {
       method: 'POST',
@@ -76,32 +76,32 @@ suite('a call to others', { concurrency: 4 }, () => {
       await fails(here().request(url), 'invalid')
     })
 
-  test('holds no password in its address', async () => {
+  test('has no password in its URL', async () => {
     await fails(here().request('http://me:secret@app.test/'), 'invalid')
   })
 
-  test('fails with a sentence when the name is not known', async () => {
+  test('fails with a message when the name is unknown', async () => {
     const lookup = async () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }))
     const error = await fails(here({ lookup }).request('http://gone.test/'), 'unresolved')
     assert.match(error.message, /gone\.test.*ENOTFOUND/)
     await fails(here({ lookup: async () => [] }).request('http://empty.test/'), 'unresolved')
   })
 
-  test('fails with a sentence when nothing listens', async () => {
+  test('fails with a message when nothing listens', async () => {
     const server = await web(echo)
     await server[Symbol.asyncDispose]()
     const error = await fails(here().request(`http://app.test:${server.port}/`), 'unreachable')
     assert.match(error.message, /app\.test.*ECONNREFUSED/)
   })
 
-  test('goes to the next address when nothing listens at the first', async () => {
+  test('tries the next address when nothing listens at the first', async () => {
     await using server = await web(echo)
     const lookup = async () => ['127.0.0.9', '127.0.0.1']
     assert.equal((await here({ lookup }).request(`http://app.test:${server.port}/`)).status, 200)
   })
 })
 
-suite('SEC-14: a call to a private network', { concurrency: 4 }, () => {
+suite('SEC-14: a request to a private network', { concurrency: 4 }, () => {
   test('is refused, and the setting that allows it is named', async () => {
     await using server = await web(echo)
     const egress = createEgress({ allow: [], lookup: async () => ['127.0.0.1'] })
@@ -132,11 +132,11 @@ suite('SEC-14: a call to a private network', { concurrency: 4 }, () => {
       assert.deepEqual([server.connections(), asked], [0, []])
     })
 
-  test('is refused by the names of the system too', async () => {
+  test('is refused by names of the hosts file too', async () => {
     await fails(createEgress({ allow: [] }).request('http://localhost:9/'), 'forbidden')
   })
 
-  test('goes only to those addresses of a name that are allowed', async () => {
+  test('uses only the allowed addresses of a name', async () => {
     await using server = await web(echo)
     const allow = rangesOf('127.0.0.1/32')
     const lookup = async () => ['127.0.0.2', '10.0.0.1', '127.0.0.1']
@@ -212,13 +212,13 @@ suite('SEC-14: a redirect', { concurrency: 4 }, () => {
     assert.equal(server.connections(), 8)
   })
 
-  test('is not followed at all where the caller wants none', async () => {
+  test('is not followed if the caller disables it', async () => {
     await using server = await web((_request, response) => response.writeHead(302, { location: '/' }).end())
     await fails(here().request(`http://app.test:${server.port}/`, { redirects: 0 }), 'invalid')
     assert.equal(server.connections(), 1)
   })
 
-  test('takes no secrets to another origin, but to its own', async () => {
+  test('sends secrets only to the same origin', async () => {
     await using other = await web(echo)
     await using server = await web((request, response) => {
       if (request.url === '/own') echo(request, response)
@@ -237,7 +237,7 @@ suite('SEC-14: a redirect', { concurrency: 4 }, () => {
     )
   })
 
-  test('of a post asks without its content, unless it says that the method stays', async () => {
+  test('of a POST is followed by GET without content, unless the status keeps the method', async () => {
     await using server = await web((request, response) => {
       if (request.url === '/there') echo(request, response)
       else response.writeHead(Number(request.url?.slice(1)), { location: '/there' }).end()
@@ -252,34 +252,34 @@ suite('SEC-14: a redirect', { concurrency: 4 }, () => {
     )
   })
 
-  test('takes no content to another origin', async () => {
+  test('sends no content to another origin', async () => {
     await using other = await web(echo)
     await using server = await to(`http://b.test:${other.port}/`, 307)
     await fails(here().request(`http://a.test:${server.port}/`, { method: 'POST', body: 's' }), 'invalid')
     assert.equal(other.connections(), 0)
   })
 
-  test('without an address is an answer like any other', async () => {
+  test('without a Location is an ordinary response', async () => {
     await using server = await web((_request, response) => response.writeHead(304).end())
     assert.equal((await here().request(`http://app.test:${server.port}/`)).status, 304)
   })
 })
 
-suite('the limits of a call', { concurrency: 4 }, () => {
+suite('the limits of an outgoing request', { concurrency: 4 }, () => {
   const quick = { timeoutMs: 150 }
 
-  test('end one whose name is not resolved in time', async () => {
+  test('abort one whose name is not resolved in time', async () => {
     const lookup = () => new Promise<string[]>(() => undefined)
     await fails(here({ lookup }).request('http://slow.test/', quick), 'timeout')
   })
 
-  test('end one that is never answered', async () => {
+  test('abort one without a response', async () => {
     await using server = await listening(createServer())
     const error = await fails(here().request(`http://app.test:${server.port}/`, quick), 'timeout')
     assert.match(error.message, /0\.2 seconds|0\.1 seconds/)
   })
 
-  test('end one whose answer trickles', async () => {
+  test('abort one whose response arrives too slowly', async () => {
     const closed = Promise.withResolvers<void>()
     await using server = await web((request, response) => {
       const timer = setInterval(() => response.write('.'), 10)
@@ -292,14 +292,14 @@ suite('the limits of a call', { concurrency: 4 }, () => {
     await closed.promise
   })
 
-  test('hold for all redirects together', async () => {
+  test('include all redirects', async () => {
     await using server = await web((_request, response) => {
       setTimeout(() => response.writeHead(302, { location: '/' }).end(), 80)
     })
     await fails(here().request(`http://app.test:${server.port}/`, quick), 'timeout')
   })
 
-  test('end one whose answer is endless', async () => {
+  test('abort one whose response is too large', async () => {
     const closed = Promise.withResolvers<void>()
     await using server = await web((request, response) => {
       const more = (): void => {
@@ -317,7 +317,7 @@ suite('the limits of a call', { concurrency: 4 }, () => {
     await closed.promise
   })
 
-  test('take an answer of exactly the size', async () => {
+  test('allow a response of exactly the maximum size', async () => {
     await using server = await web((_request, response) => response.end(Buffer.alloc(1000)))
     const call = (maxBytes: number) => here().request(`http://app.test:${server.port}/`, { maxBytes })
     assert.equal((await call(1000)).body.length, 1000)
@@ -333,7 +333,7 @@ suite('the limits of a call', { concurrency: 4 }, () => {
     '',
   ]
   for (const text of broken)
-    test(`take no broken answer: ${JSON.stringify(text.slice(0, 60))}`, async () => {
+    test(`reject an invalid response: ${JSON.stringify(text.slice(0, 60))}`, async () => {
       const server = createServer(socket => {
         socket.on('error', () => undefined)
         socket.once('data', () => socket.end(text))
@@ -343,8 +343,8 @@ suite('the limits of a call', { concurrency: 4 }, () => {
     })
 })
 
-suite('TLS of a call', { concurrency: 4 }, () => {
-  test('is checked against the name and the given roots', async () => {
+suite('TLS of an outgoing request', { concurrency: 4 }, () => {
+  test('is verified against the name and the given roots', async () => {
     const own = await identity('DNS:app.test', 'IP:127.0.0.1')
     await using server = await secureWeb(own, (_request, response) => response.end('safe'))
     const egress = here({ ca: [own.cert] })
@@ -356,7 +356,7 @@ suite('TLS of a call', { concurrency: 4 }, () => {
     await fails(here().request(url('app.test')), 'untrusted')
   })
 
-  test('is not left by a redirect', async () => {
+  test('is not downgraded by a redirect', async () => {
     const own = await identity('DNS:app.test')
     await using plain = await web(echo)
     await using server = await secureWeb(own, (_request, response) =>
@@ -372,14 +372,14 @@ suite('TLS of a call', { concurrency: 4 }, () => {
     await fails(here().request(`https://app.test:${server.port}/`), 'unreachable')
   })
 
-  test('that hangs is given up', async () => {
+  test('that hangs is aborted', async () => {
     await using server = await listening(createServer())
     await fails(here().request(`https://app.test:${server.port}/`, { timeoutMs: 150 }), 'timeout')
   })
 })
 
 suite('names', () => {
-  test('that several ask for at once are looked up once, and two at a time', async () => {
+  test('are resolved once for concurrent requests, and two at a time', async () => {
     await using server = await web(echo)
     const asked: string[] = []
     const waiting: (() => void)[] = []
