@@ -11,7 +11,7 @@ const problem = (type: string, status: number, headers: Record<string, string> =
   body: { type: `urn:ietf:params:acme:error:${type}`, detail: 'no' },
 })
 
-suite('trouble with the account at an authority', () => {
+suite('failures of the account at an authority', () => {
   let authority: FakeAuthority
   const open = useFakes(made => (authority = made))
 
@@ -28,7 +28,7 @@ suite('trouble with the account at an authority', () => {
     await world.issued((await world.reserve(name)).id)
   }
 
-  test('a contact that cannot be sent does not hold up certificates, and is sent later, once', async () => {
+  test('a contact that cannot be sent does not delay certificates, and is sent later, once', async () => {
     using folder = new Folder()
     const contacts = () =>
       authority.messages.filter(({ path }) => path.startsWith('/account/')).map(({ payload }) => payload)
@@ -61,7 +61,7 @@ suite('trouble with the account at an authority', () => {
     assert.equal(contacts().length, 4)
   })
 
-  test('a change of keys that is refused leaves the account as it was, and is tried again at the next start', async () => {
+  test('a refused key change leaves the account unchanged, and is retried at the next start', async () => {
     await using world = await open()
     const side = await world.issue()
     await issueFor(world, 'refused.example.com')
@@ -80,7 +80,7 @@ suite('trouble with the account at an authority', () => {
     assert.equal(count('/new-account'), 2, 'one was made, and one looked for')
   })
 
-  test('a change of keys without an answer is asked for again with the same key', async () => {
+  test('a key change without a response is repeated with the same key', async () => {
     await using world = await open()
     const side = await world.issue()
     await issueFor(world, 'silent.example.com')
@@ -138,7 +138,7 @@ suite('trouble with the account at an authority', () => {
     await assertNothingLeft(world)
   })
 
-  test('an authority that wants none of our accounts is not offered one after another', async () => {
+  test('an authority that rejects accounts is not sent one after another', async () => {
     await using world = await open()
     authority.answers = ({ path }) =>
       path === '/new-order' ? problem('accountDoesNotExist', 400, { 'retry-after': '0' }) : undefined

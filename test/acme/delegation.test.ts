@@ -45,8 +45,8 @@ async function assertNothingAsked(world: World): Promise<void> {
   assert.deepEqual(await world.rows('acme_account'), [], 'no authority was asked')
 }
 
-suite('a zone that is to be ours', () => {
-  test('is ordered nothing for until it is delegated; the status names the lines to set', async () => {
+suite('a zone that is delegated to this server', () => {
+  test('gets no order until it is delegated; the status has the records to set', async () => {
     using dns = await FakeDns.start(HERE)
     await using world = await open(dns)
     await issuing(world)
@@ -71,7 +71,7 @@ suite('a zone that is to be ours', () => {
     await assertNothingLeft(world)
   })
 
-  test('that name servers do not respond is reported in the same way, and recovers as soon', async () => {
+  test('with name servers that do not respond is reported in the same way, and recovers as fast', async () => {
     using dns = await FakeDns.start(HERE)
     dns.fails = true
     await using world = await open(dns)
@@ -86,7 +86,7 @@ suite('a zone that is to be ours', () => {
     await world.issued(id)
   })
 
-  test('of an agent ingress is likewise', async () => {
+  test('of an agent ingress behaves in the same way', async () => {
     using dns = await FakeDns.start()
     await using world = await open(dns)
     await issuing(world)
@@ -151,7 +151,7 @@ suite('names under the shared domain', () => {
     assert.equal(proven(`deep.${BASE}`)?.target, `_acme-challenge.deep.${BASE}`)
   })
 
-  test('have one each where this server answers no DNS, as has the domain itself', async () => {
+  test('have one each where this server serves no DNS, like the domain itself', async () => {
     using dns = await FakeDns.start('192.0.2.7')
     await using world = await open(dns, { dns_addr: 'off' })
     await issuing(world)
@@ -171,7 +171,7 @@ suite('names under the shared domain', () => {
     await assert.rejects(world.remove(own.id), { code: 'domain_of_server' })
   })
 
-  test('are looked after one by one once this server answers no DNS any more', async () => {
+  test('are managed separately once this server no longer serves DNS', async () => {
     using folder = new Folder()
     using dns = await FakeDns.start(HERE)
     dns.zones.set(BASE, SERVERS)
@@ -193,7 +193,7 @@ suite('names under the shared domain', () => {
     await world.change(own.id, { certificate_management_policy: policy })
   })
 
-  test('get one for all once it does, and the domain is like any other when it is no longer the shared one', async () => {
+  test('share one once it does, and the domain is an ordinary one when it is no longer shared', async () => {
     using folder = new Folder()
     using dns = await FakeDns.start(HERE)
     dns.zones.set(BASE, SERVERS)
@@ -220,7 +220,7 @@ suite('names under the shared domain', () => {
 })
 
 suite('nothing is ordered, and the status says why,', () => {
-  test('for a wildcard where this server answers no DNS, until it does', async () => {
+  test('for a wildcard while this server serves no DNS', async () => {
     using folder = new Folder()
     let domain: Domain
     {

@@ -6,14 +6,14 @@ import { answering } from './answerer.ts'
 import { Pebble } from './pebble.ts'
 import { World, assertNothingLeft, point } from './world.ts'
 
-suite('a domain must lead here before anything is ordered', () => {
+suite('a domain must point here before anything is ordered', () => {
   let pebble: Pebble
   before(async () => {
     pebble = await Pebble.start()
   })
   after(() => pebble[Symbol.asyncDispose]())
 
-  test('without its record the status names the one to set; once it is set the certificate comes', async () => {
+  test('without its record the status has the one to set; once it is set the certificate is issued', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('unset.example.com')
     await world.issue({}, answering(world.store, pebble))
@@ -40,7 +40,7 @@ suite('a domain must lead here before anything is ordered', () => {
     await world.issued(domain.id)
   })
 
-  test('the top of a zone leads here by the addresses of its target', async () => {
+  test('the apex of a zone points here by the addresses of its target', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('apex.example')
     const addresses = ['127.0.0.1']
@@ -61,7 +61,7 @@ suite('a domain must lead here before anything is ordered', () => {
     assert.match(job.msg, /points to .*192\.0\.2\.9/)
   })
 
-  test('a chain of records that never ends leads nowhere', async () => {
+  test('an endless CNAME chain is rejected', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('circle.example.com')
     await pebble.tell('set-cname', { host: 'circle.example.com', target: 'square.example.com' })
@@ -71,7 +71,7 @@ suite('a domain must lead here before anything is ordered', () => {
     assert.notEqual(job.error_code, null)
   })
 
-  test('name servers that give no answer are a temporary trouble', async () => {
+  test('name servers that do not respond are a temporary failure', async () => {
     const silent = createSocket('udp4').bind(0, '127.0.0.1')
     await once(silent, 'listening')
     const { directory, rootFile } = pebble

@@ -119,7 +119,7 @@ suite('with an authority that refuses three nonces of ten', () => {
     await assertNothingLeft(world)
   })
 
-  test('a name that the authority never signs is tried again after hours only', async () => {
+  test('a name that the authority never signs is retried only after hours', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('blocked.example')
     await point(pebble, domain)
@@ -145,7 +145,7 @@ suite('with an authority that refuses three nonces of ten', () => {
     await assertNothingLeft(world)
   })
 
-  test('deleting the policy in the middle of an order ends it, and no certificate comes', async () => {
+  test('deleting the policy during an order ends it, and no certificate is issued', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('nopolicy.example.com')
     await point(pebble, domain)
@@ -162,7 +162,7 @@ suite('with an authority that refuses three nonces of ten', () => {
     await assertNothingLeft(world)
   })
 
-  test('the certificate that was issued goes with its domain', async () => {
+  test('the issued certificate is deleted with its domain', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('whole.example.com')
     await point(pebble, domain)
@@ -174,7 +174,7 @@ suite('with an authority that refuses three nonces of ten', () => {
 })
 
 suite('with other authorities', () => {
-  test('a name that was proven a moment ago needs no new proof; the new certificate replaces the old', async () => {
+  test('a recently validated name needs no new challenge; the new certificate replaces the old', async () => {
     await using pebble = await Pebble.start({ authzReuse: 100 })
     await using world = await World.open(pebble)
     const seen: Challenge[] = []
@@ -194,7 +194,7 @@ suite('with other authorities', () => {
     await assertNothingLeft(world)
   })
 
-  test('an order that takes long is put aside and comes to its end', async () => {
+  test('a long order is suspended and then completed', async () => {
     await using pebble = await Pebble.start({ sleepTime: 2 })
     await using world = await World.open(pebble)
     const domain = await world.reserve('slow.example.com')

@@ -18,7 +18,7 @@ suite('renewals', () => {
     authority.answers = ({ path }) => answers[path]?.shift()
   }
 
-  test('come when they are due, name what they replace, and only then the old certificate goes', async () => {
+  test('happen when they are due, name what they replace, and delete the old certificate after that', async () => {
     await using world = await open()
     const domain = await world.reserve('due.example.com')
     await world.issue()
@@ -40,7 +40,7 @@ suite('renewals', () => {
     await assertNothingLeft(world)
   })
 
-  test('are ordered without naming it when the authority does not like that', async () => {
+  test('are ordered without "replaces" when the authority rejects it', async () => {
     await using world = await open()
     const domain = await world.reserve('hint.example.com')
     await world.issue()
@@ -53,7 +53,7 @@ suite('renewals', () => {
     await world.until(async () => (await world.certificate(domain.id))?.serial_number !== first.serial_number)
   })
 
-  test('come when the authority says so', async () => {
+  test('happen when the authority says so', async () => {
     await using world = await open()
     const domain = await world.reserve('early.example.com')
     authority.window = { start: Date.now() - 2 * HOUR, end: Date.now() - HOUR }
@@ -87,7 +87,7 @@ suite('renewals', () => {
     assert.equal(await renewsAt(world, domain.id), planned)
   })
 
-  test('follow the real life of a certificate, and not one another at once when a clock is wrong', async () => {
+  test('follow the lifetime of a certificate, and do not repeat at once when a clock is wrong', async () => {
     await using world = await open()
     const [short, old] = [await world.reserve('short.example.com'), await world.reserve('old.example.com')]
     authority.answers = ({ path, payload }) => {
@@ -123,7 +123,7 @@ suite('renewals', () => {
     })
   }
 
-  test('go on when the authority has lost the account', async () => {
+  test('continue when the authority has lost the account', async () => {
     await using world = await open()
     const domain = await world.reserve('account.example.com')
     const problem = { type: 'urn:ietf:params:acme:error:accountDoesNotExist', detail: 'who?' }
@@ -134,7 +134,7 @@ suite('renewals', () => {
     assert.equal((await world.rows('acme_account')).length, 1)
   })
 
-  test('go on with a new order when the authority has lost the old one', async () => {
+  test('continue with a new order when the authority has lost the old one', async () => {
     await using world = await open()
     const domain = await world.reserve('lost.example.com')
     const busy = { status: 503, headers: { 'retry-after': '0' }, body: 'busy' }

@@ -15,7 +15,7 @@ const limited = (seconds: number): Answer => ({
   body: { type: 'urn:ietf:params:acme:error:rateLimited', detail: 'too many' },
 })
 
-suite('an authority that takes its time', () => {
+suite('a slow authority', () => {
   let authority: FakeAuthority
   const open = useFakes(made => (authority = made))
   const count = (start: string): number => authority.paths.filter(path => path.startsWith(start)).length
@@ -47,7 +47,7 @@ suite('an authority that takes its time', () => {
   })
 
   for (const path of ['/directory', '/nonce', '/new-account', '/new-order', '/finalize', '/certificate'])
-    test(`is left alone for as long as it says when it limits ${path}`, async () => {
+    test(`is not called for as long as Retry-After says when it limits ${path}`, async () => {
       await using world = await open()
       const domain = await world.reserve('limited.example.com')
       authority.answers = message => (message.path.startsWith(path) ? limited(7200) : undefined)
@@ -60,7 +60,7 @@ suite('an authority that takes its time', () => {
     })
 
   for (const path of ['/finalize', '/certificate'])
-    test(`is asked for no second order after it limited ${path}`, async () => {
+    test(`gets no second order after it limited ${path}`, async () => {
       await using world = await open()
       const domain = await world.reserve('once.example.com')
       let refusals = 2

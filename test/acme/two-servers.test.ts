@@ -97,7 +97,7 @@ suite('two servers on one PostgreSQL', () => {
   const orders = ({ told }: Pebble): number =>
     told.filter(line => /POST \/order-plz .*calling handler/.test(line)).length
 
-  test('order each name once, answer challenges for each other, and both serve what comes of it', async () => {
+  test('order each name once, answer challenges for each other, and both serve the certificate', async () => {
     await using world = await start()
     const { pebble, one, two } = world
     const domains = await reserve(world, COUNT)
@@ -132,7 +132,7 @@ suite('two servers on one PostgreSQL', () => {
     assert.ok((await issuedBy(one)) > 0, 'the authority came to see the other one for its orders')
   })
 
-  test('go on with the orders of the one that was killed as soon as its lease is over', async () => {
+  test('continue the orders of a killed server when its lease expires', async () => {
     await using parts = new AsyncDisposableStack()
     const pebble = parts.use(await Pebble.start())
     const [dead, alive] = [parts.use(new Folder()), parts.use(new Folder())]
@@ -177,7 +177,7 @@ suite('two servers on one PostgreSQL', () => {
     await assertNothingLeft(world)
   })
 
-  test('go on likewise as whole servers', { skip: !long && 'takes a minute' }, async () => {
+  test('do the same as whole servers', { skip: !long && 'takes a minute' }, async () => {
     await using world = await start({ sleepTime: 8 })
     const { pebble, one, two } = world
     const domains = await reserve(world, COUNT)

@@ -119,7 +119,7 @@ suite('CRT-01: a domain that is reserved', () => {
     }
   })
 
-  test('is not ordered for as long as its name leads elsewhere, and says which record to set (SEC-13)', async () => {
+  test('is not ordered while its name points elsewhere, and the status has the record to set (SEC-13)', async () => {
     await using world = await start([])
     const { server, pebble } = world
     await pebble.tell('add-a', { host: 'away.example.com.', addresses: ['192.0.2.1'] })

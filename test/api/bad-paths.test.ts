@@ -96,7 +96,7 @@ suite('a path', () => {
   }
 
   for (const target of nowhere) {
-    test(`${target} leads nowhere`, async () => {
+    test(`${target} is not found`, async () => {
       const answer = await send(server.api, { line: `GET ${target} HTTP/1.1` })
       assert.equal(answer.status, 404)
       assertRefusal(answer, answer.body.msg === 'Not Found.' ? 'no_such_path' : 'not_found')
@@ -129,7 +129,7 @@ suite('a path', () => {
     assertRefused(await send(server.api, { line: line(20_000) }), 'headers_too_large')
   })
 
-  test('without a key answers 401, whether or not it leads to anything', async () => {
+  test('without a key answers 401, whether or not it exists', async () => {
     for (const path of ['/ip_policies', `/ip_policies/${await seeds.id('ip_policies')}`, '/ip_policies/%00'])
       assertRefusal(await server.api.get(path, { token: null }), 'no_authorization')
     const received = await exchange(

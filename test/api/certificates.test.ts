@@ -27,7 +27,7 @@ onEachStore('certificates', api => {
   })
   after(() => folder[Symbol.dispose]())
 
-  test('are uploaded with their key, and read for what they say', async () => {
+  test('are uploaded with their key, and parsed', async () => {
     const certificate_pem = leaf.certificate + root.certificate
     const created = await made(api(), '/tls_certificates', {
       certificate_pem,
@@ -234,7 +234,7 @@ suite('SSH certificates from the API', () => {
     })
   }
 
-  test('let their holder in at a real sshd, as who and from where they say', async () => {
+  test('are accepted by a real sshd, for their principals and source addresses', async () => {
     const ca = await authority(server.api)
     await using sshd = await startSshd(folder, [
       `HostKey ${await hostKey(folder)}`,
@@ -294,7 +294,7 @@ suite('SSH certificates from the API', () => {
     )
   })
 
-  test('that make no sense are refused', async () => {
+  test('with invalid options are refused', async () => {
     const { id } = await authority(server.api)
     const base = { ssh_certificate_authority_id: id, public_key: publicKey }
     const user = (body: object, code: number, path = '/ssh_user_certificates') => ({

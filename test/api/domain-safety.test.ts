@@ -43,7 +43,7 @@ onEachStore('SEC-13: reserving domains', api => {
     })
   })
 
-  test('gives a name back to the account that has let go of it, and with it nothing of before', async () => {
+  test('allows a released name to be reserved again, without its former settings', async () => {
     const domain = 'again.example.com'
     const first = await made(api(), '/reserved_domains', { domain })
     assert.equal((await api().delete(`/reserved_domains/${first.id}`)).status, 204)
@@ -54,7 +54,7 @@ onEachStore('SEC-13: reserving domains', api => {
     assert.equal(second.certificate, null)
   })
 
-  test('leaves the names of the server to itself', async () => {
+  test('rejects the names of the server itself', async () => {
     for (const name of ['api', 'tunnel', 'acme', 'x.cname'])
       await assertRefused(api(), {
         path: '/reserved_domains',

@@ -73,7 +73,7 @@ suite('a host certificate from the API', () => {
     { private_key_type: 'rsa', key_size: 2048 },
     { private_key_type: 'ecdsa', elliptic_curve: '256' },
   ])
-    test(`makes ssh know a host that it never met (${body.private_key_type} authority)`, async () => {
+    test(`makes ssh trust an unknown host (${body.private_key_type} authority)`, async () => {
       const authority = await newAuthority(body)
       await using host = await startHost(authority, { principals: ['web.example', 'localhost'] })
       assert.deepEqual(await enter(host, authority), { code: 0, stdout: 'in\n', stderr: '' })
@@ -85,7 +85,7 @@ suite('a host certificate from the API', () => {
     assertRefused(await enter(host, authority), /name is not a listed principal/)
   })
 
-  test('whose time is over is refused', async () => {
+  test('that has expired is refused', async () => {
     const authority = await newAuthority()
     const past = { valid_after: '2020-01-01T00:00:00Z', valid_until: '2020-01-02T00:00:00Z' }
     await using host = await startHost(authority, { principals: ['localhost'], ...past })

@@ -125,7 +125,7 @@ suite('what published clients need', () => {
     ],
   ]
   for (const [path, field, sent, meant] of rewritten) {
-    test(`keys of ${field} are mended for the TypeScript client alone`, async () => {
+    test(`keys of ${field} are restored for the TypeScript client only`, async () => {
       const mended = await api.post(path, { [field]: sent }, { headers: typeScript })
       assert.deepEqual(mended.body[field], meant)
       for (const headers of Object.values({ python, ...others })) {
@@ -134,7 +134,7 @@ suite('what published clients need', () => {
     })
   }
 
-  test('ids as keys are mended exactly, for the TypeScript client alone', async () => {
+  test('ids as keys are restored exactly, for the TypeScript client only', async () => {
     for (let count = 0; count < 20; count++) {
       const { id } = await made(api, '/backends/http_response')
       const backends = { [id.replace(/[A-Z]/g, (letter: string) => `_${letter.toLowerCase()}`)]: 7 }
@@ -144,7 +144,7 @@ suite('what published clients need', () => {
     }
   })
 
-  test('keys inside the free part of a policy are mended, its own names are not', async () => {
+  test('keys inside the free part of a policy are restored, its own names are not', async () => {
     const { uri } = await made(api, '/edges/tcp')
     const rule = (config: object) => ({ inbound: [{ actions: [{ type: 'add-headers', config }] }] })
     const sent = rule({ status_code: 1, headers: [{ '_x-_a': { _b: 1 } }] })

@@ -96,7 +96,7 @@ suite('GET /requests/stream', () => {
     await assert.rejects(client.streams.requests().next(), ApiError)
   })
 
-  test('has a limit for each key, and a stream that ends makes room', async () => {
+  test('has a limit for each key, and a stream that ends is not counted', async () => {
     await using server = await startServer()
     const readers = []
     for (let n = 0; n < 16; n++) readers.push(await opened(server.api, '/requests/stream'))
@@ -113,7 +113,7 @@ suite('GET /requests/stream', () => {
     }
   })
 
-  test('stays open when its key has used up its calls', async () => {
+  test('stays open when its key is rate limited', async () => {
     await using server = await startServer({ rate_limit: '1' })
     const reader = await opened(server.api, '/requests/stream')
     assert.match((await refused(server.api, '/self')).msg, /may make 1 requests in 60 seconds/)
@@ -121,7 +121,7 @@ suite('GET /requests/stream', () => {
     await reader.cancel()
   })
 
-  test('is not begun for a client that has left while it was authenticated', async () => {
+  test('is not started for a client that has disconnected while it was authenticated', async () => {
     const streams = new OpenStreams({
       identify: async () => ({ id: 'usr_1', role: 'admin' }),
       changes: { listen: () => () => undefined },

@@ -91,7 +91,7 @@ suite('a session', () => {
     assert.equal(peer.frames.length, before + 1, 'only the answer to the stray frame')
   })
 
-  test('does not nudge when it had something to say', async () => {
+  test('does not nudge when it had something to send', async () => {
     const { session, peer } = facing({ role: 'server' })
     session.ackImmediately = true
     const stream = await session.open(3)

@@ -68,8 +68,8 @@ class Reader implements BodySink {
   }
 }
 
-suite('content that is gathered', () => {
-  test('is whole, however it was cut into pieces', async () => {
+suite('buffered content', () => {
+  test('is complete, however it was split', async () => {
     const content = Buffer.from(Array.from({ length: 100_000 }, (_, at) => at % 251))
     for (const size of [1, 7, 16_384, 100_000]) {
       const coming = new Coming()
@@ -88,7 +88,7 @@ suite('content that is gathered', () => {
     }
   })
 
-  test('takes no more memory than its limit and what is there', () => {
+  test('uses no more memory than its limit and its length', () => {
     const coming = new Coming({ kind: 'length', length: 5_000_000 })
     const budget = new MemoryBudget(100_000_000)
     void new BufferedBody(coming, { limit: 6_000_000, budget, party }).read()
@@ -99,7 +99,7 @@ suite('content that is gathered', () => {
     assert.ok(100_000_000 - budget.left <= 6_000_000)
   })
 
-  test('is given up when it is longer than its limit', async () => {
+  test('is rejected when it is longer than its limit', async () => {
     const coming = new Coming()
     const budget = new MemoryBudget(1_000_000)
     const buffered = new BufferedBody(coming, { limit: 1000, budget, party })
@@ -113,7 +113,7 @@ suite('content that is gathered', () => {
     assert.equal(budget.left, 1_000_000)
   })
 
-  test('is given up when others have all the memory there is for it', async () => {
+  test('is rejected when others use the whole memory budget', async () => {
     const budget = new MemoryBudget(30_000)
     const first = new Coming()
     const buffered = new BufferedBody(first, { limit: 100_000, budget, party })
@@ -134,7 +134,7 @@ suite('content that is gathered', () => {
     assert.equal(budget.left, 30_000)
   })
 
-  test('is not used when it was cut short', async () => {
+  test('is not used when it was truncated', async () => {
     const coming = new Coming()
     const buffered = new BufferedBody(coming, { limit: 1000, budget: new MemoryBudget(100_000), party })
     const end = buffered.read()
@@ -155,7 +155,7 @@ function gathered(budget: MemoryBudget, of: Party, bytes: number, timeouts?: Tim
 
 const tenth = Buffer.alloc(10_000)
 
-suite('the memory for content that is held', () => {
+suite('the memory for buffered content', () => {
   const other: Party = { endpoint: 'b', client: '192.0.2.2' }
 
   test('is never all of one address, one endpoint, or of many, and others are accepted', async () => {
@@ -180,7 +180,7 @@ suite('the memory for content that is held', () => {
     assert.equal(await end, 'whole')
   })
 
-  test('is taken from the largest that stands still, of the same endpoint', async () => {
+  test('is taken from the largest stalled body of the same endpoint', async () => {
     const timeouts = new TimeoutChecker(100_000)
     const budget = new MemoryBudget(2.5 * tenth.length)
     const small = gathered(budget, { endpoint: 'a', client: '192.0.2.1' }, 100, timeouts)
@@ -198,7 +198,7 @@ suite('the memory for content that is held', () => {
     timeouts.delete(small.gathering)
   })
 
-  test('is given back by content that comes too slowly for ten seconds, and not before', async () => {
+  test('is released by content that is too slow for ten seconds, and not before', async () => {
     const timeouts = new TimeoutChecker(100_000)
     const budget = new MemoryBudget(4 * tenth.length)
     const { coming, gathering: buffered, end } = gathered(budget, party, 100, timeouts, 20_000)
@@ -213,7 +213,7 @@ suite('the memory for content that is held', () => {
   })
 })
 
-suite('content that is passed on', () => {
+suite('forwarded content', () => {
   const content = Buffer.from('x'.repeat(150_000))
   const chunked: Framing = { kind: 'chunked' }
   const length: Framing = { kind: 'length', length: content.length }
@@ -241,7 +241,7 @@ suite('content that is passed on', () => {
     assert.equal(other.text, 'hello')
   })
 
-  test('ends in good order also when there is none', () => {
+  test('ends correctly also when it is empty', () => {
     const body = new HeldBody(Buffer.alloc(0), chunked, '')
     const reader = new Reader(body)
     body.read(reader, true)
@@ -249,7 +249,7 @@ suite('content that is passed on', () => {
     assert.equal(reader.trailers, '')
   })
 
-  test('waits for a reader that stops it', () => {
+  test('is paused by its reader', () => {
     for (const raw of [true, false]) {
       const body = new HeldBody(content, length, '')
       const reader = new Reader(body, true)
@@ -265,7 +265,7 @@ suite('content that is passed on', () => {
     }
   })
 
-  test('can be stopped before anybody reads it', () => {
+  test('can be cancelled before it is read', () => {
     const body = new HeldBody(Buffer.from('hello'), chunked, '')
     const reader = new Reader(body)
     body.pause()
@@ -276,7 +276,7 @@ suite('content that is passed on', () => {
     assert.equal(reader.trailers, '')
   })
 
-  test('ends with nothing when the rest is not needed', () => {
+  test('ends when the rest is not needed', () => {
     const body = new HeldBody(content, length, '')
     const reader = new Reader(body, true)
     body.read(reader, true)

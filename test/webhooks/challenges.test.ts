@@ -36,7 +36,7 @@ suite('the challenge of twitter', () => {
       )
   })
 
-  test('is one only when it is asked with GET', async () => {
+  test('is recognised only with GET', async () => {
     assert.equal((await ask('twitter', { ...get('?crc_token=abc'), method: 'POST' })).kind, 'refused')
   })
 })
@@ -51,7 +51,7 @@ suite('the challenge of worldline', () => {
     assert.equal(verdict.mediaType, 'text/plain; charset=utf-8')
   })
 
-  test('is one only when it is asked with GET', async () => {
+  test('is recognised only with GET', async () => {
     assert.equal((await ask('worldline', post(challenge, Buffer.from('{}')))).kind, 'refused')
   })
 })
@@ -99,12 +99,12 @@ suite('the challenge of zoom', () => {
     })
   })
 
-  test('is refused when it is not signed, because the answer could sign a message', async () => {
+  test('is refused when it is not signed, because the response could sign a message', async () => {
     assert.equal((await ask('zoom', signed(asked('v0:1700000000:{}'), 'another'))).kind, 'refused')
     assert.equal((await ask('zoom', post({}, Buffer.from(asked('abc'))))).kind, 'refused')
   })
 
-  test('without a usable token goes to the service', async () => {
+  test('without a usable token is forwarded to the service', async () => {
     for (const token of [undefined, 7, 'v0:1:{}'])
       assert.equal((await ask('zoom', signed(asked(token)))).kind, 'verified')
   })

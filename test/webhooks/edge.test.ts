@@ -56,7 +56,7 @@ suite('webhooks through TLS', () => {
   const post = (content: Buffer, headers: Record<string, string>, path = 'github') =>
     world.ask(`${NAME}/${path}`, { method: 'POST', body: content, headers })
 
-  test('get to the service when they are signed, and only then', async () => {
+  test('reach the service only when they are signed', async () => {
     seen.length = 0
     const got = await post(CONTENT, { 'x-hub-signature-256': signature(CONTENT) })
     assert.equal(got.text, 'taken')
@@ -106,7 +106,7 @@ suite('webhooks through TLS', () => {
     assert.equal(seen[0]?.trailers['sum'], '7')
   })
 
-  test('that wait to be asked for their content are asked once', async () => {
+  test('with Expect: 100-continue get one 100 response', async () => {
     seen.length = 0
     const socket = await raw(world)
     socket.write(
@@ -122,7 +122,7 @@ suite('webhooks through TLS', () => {
     assert.equal(seen[0]?.headers['expect'], undefined)
   })
 
-  test('that end in the middle never get to the service, and the next one does', async () => {
+  test('that are truncated never reach the service, and the next one does', async () => {
     seen.length = 0
     const socket = await raw(world)
     const head = `X-Hub-Signature-256: ${signature(Buffer.from('hel'))}\r\n`
@@ -133,7 +133,7 @@ suite('webhooks through TLS', () => {
     assert.equal(seen.length, 1)
   })
 
-  test('come by HTTP/2 too', async () => {
+  test('may be sent over HTTP/2', async () => {
     seen.length = 0
     const session = connectHttp2(`https://${NAME}`, {
       createConnection: () => tls(world, ['h2']),
@@ -152,7 +152,7 @@ suite('webhooks through TLS', () => {
     assert.ok(seen[0]?.content.equals(CONTENT))
   })
 
-  test('of a sender that asks first are answered by the gateway', async () => {
+  test('of a sender with challenges are answered by the gateway', async () => {
     seen.length = 0
     const got = await world.ask(`${NAME}/worldline`, {
       headers: { 'x-gcs-webhooks-endpoint-verification': 'are you there' },

@@ -127,7 +127,7 @@ suite('messages of Amazon SNS', () => {
     )
   })
 
-  test('are understood as by the library that others use', async () => {
+  test('are verified like by the reference library', async () => {
     const { certificate, key } = amazon
     await using server = createServer({ cert: certificate, key }, (_request, response) =>
       response.end(certificate),
@@ -217,7 +217,7 @@ suite('messages of Amazon SNS', () => {
     )
   })
 
-  test('are refused when their certificate cannot be had or is not valid now', async () => {
+  test('are refused when their certificate cannot be fetched or is not valid now', async () => {
     const sent = signed(notification(), amazon)
     assert.match(reasonOf(await ask(sent, new Answers())), /could not be fetched/)
     assert.match(
@@ -234,7 +234,7 @@ suite('messages of Amazon SNS', () => {
     }
   })
 
-  test('that are no messages at all are refused', async () => {
+  test('that are malformed are refused', async () => {
     for (const content of ['', '{', '[]', '7', '{"Type":"toString"}', 'null', '\xff'])
       assert.equal(
         reasonOf(
