@@ -146,7 +146,14 @@ suite('a host', () => {
     using made = await session(world, ONE)
     const at = (authority: string) => streamed(made, { ':path': '/', ':authority': authority })
     assert.equal((await at(ONE)).text, 'one')
-    for (const host of [TWO, 't.adit.localhost', 'unknown.test', `${TWO}.`, TWO.toUpperCase(), `${TWO}:443`]) {
+    for (const host of [
+      TWO,
+      't.adit.localhost',
+      'unknown.test',
+      `${TWO}.`,
+      TWO.toUpperCase(),
+      `${TWO}:443`,
+    ]) {
       const { status, headers } = await at(host)
       assert.deepEqual([status, headers.get('adit-error-code')], MISDIRECTED, host)
     }
