@@ -78,8 +78,10 @@ export function readFilters(
 
 /** Rejects a value that a filter does not allow. */
 function checkFilter(field: string, value: string, filter: Filter | undefined): void {
-  const { moment, network, values } = filter ?? {}
-  if (value === '' || value.length > MAX_FILTER) fail('filter_text', { field })
+  const { list, moment, network, values } = filter ?? {}
+  // The number of values is limited by the length of a request head.
+  for (const each of list ? value.split(',') : [value])
+    if (each === '' || each.length > MAX_FILTER) fail('filter_text', { field })
   if (moment && !isMoment(value)) fail('filter_moment', { field, value })
   if (network && !isNetwork(value)) fail('filter_network', { field, value })
   if (values && !new RegExp(`^(?:${values.pattern})$`).test(value))

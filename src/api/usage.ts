@@ -46,7 +46,7 @@ export async function usage(call: Call, filters: Filters): Promise<ResourceBody>
   const owners = call.principal.role === 'admin' ? undefined : [call.principal.id, '']
   const periods: UsagePeriods = { resolution, dimension: by, from, until: now + 1, owners }
   await call.refreshUsage()
-  const only = filters[usageFilters[by]]
+  const only = filters[usageFilters[by]]?.split(',')
   const limit = Number(filters['limit'] ?? DEFAULT_LIMIT)
   const busiest = await call.store.usage.totals(periods, limit, only)
   const shown = resolutions[usageWindows[window]]

@@ -42,6 +42,8 @@ type NoActions = { readonly [N in never]: Action }
 /** A list parameter: only rows with this value. */
 export interface Filter {
   readonly doc: string
+  /** Several values may be given, separated by commas. */
+  readonly list?: boolean
   /** An RFC 3339 time instead of any string. */
   readonly moment?: boolean
   /** An address or a network in CIDR notation. */

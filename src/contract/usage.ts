@@ -11,7 +11,7 @@ export type UsageWindow = keyof typeof usageWindows
 export const usageDimensions = ['endpoint', 'credential', 'api_key'] as const
 export type UsageDimension = (typeof usageDimensions)[number]
 
-/** The filter for one series of a dimension. */
+/** The filter for series of a dimension: one, or several separated by commas. */
 export const usageFilters = {
   endpoint: 'endpoint',
   credential: 'credential_id',
@@ -69,10 +69,11 @@ export const usage = {
       values: oneOfTexts(windows),
     },
     endpoint: {
-      doc: 'Only this endpoint: the URL of a tunnel, or the id of an edge, reserved domain or reserved address.',
+      doc: 'Only this endpoint: the URL of a tunnel, or the id of an edge, reserved domain or reserved address. Several are separated by commas.',
+      list: true,
     },
-    credential_id: { doc: 'Only this credential; with by=credential.' },
-    api_key_id: { doc: 'Only this API key; with by=api_key.' },
+    credential_id: { doc: 'Only this credential, or several; with by=credential.', list: true },
+    api_key_id: { doc: 'Only this API key, or several; with by=api_key.', list: true },
     points: { doc: 'false: only totals; default true.', values: oneOfTexts(['true', 'false']) },
     limit: {
       doc: 'The largest number of series; default 20.',

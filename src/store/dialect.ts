@@ -10,8 +10,8 @@ export interface Dialect {
   readonly keyedTableEnd: string
   /** The strings of the JSON array that is parameter `$1`, as a subquery. */
   readonly each: string
-  /** The condition that a column equals one of them, in a form that uses an index. */
-  readonly amongThem: string
+  /** The condition that a column equals one of the strings of such a parameter, in a form that uses an index. */
+  readonly among: (parameter: `$${number}`) => string
   readonly begin: string
   /** The first statement of a write transaction: it serializes writers. */
   readonly lockCounter: string
@@ -30,7 +30,7 @@ export const sqlite: Dialect = {
   tableEnd: 'STRICT',
   keyedTableEnd: 'STRICT, WITHOUT ROWID',
   each: 'SELECT value FROM json_each($1)',
-  amongThem: 'IN (SELECT value FROM json_each($1))',
+  among: parameter => `IN (SELECT value FROM json_each(${parameter}))`,
   begin: 'BEGIN IMMEDIATE',
   // BEGIN IMMEDIATE holds the only write lock there is.
   lockCounter: 'SELECT revision, sequence FROM counter WHERE id = 1',
@@ -49,7 +49,7 @@ export const postgres: Dialect = {
   tableEnd: '',
   keyedTableEnd: '',
   each: 'SELECT json_array_elements_text($1::json)',
-  amongThem: '= ANY (ARRAY(SELECT json_array_elements_text($1::json)))',
+  among: parameter => `= ANY (ARRAY(SELECT json_array_elements_text(${parameter}::json)))`,
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
   // Each later statement sees all that earlier holders of the row's lock have committed. Acknowledged writes must be
   // durable, whatever the database's default for synchronous_commit. The other servers of a cluster are notified of the

@@ -29,8 +29,8 @@ export class SqlUsage implements UsageStore {
     return this.#engine.run(addSteps(this.#sql, addition))
   }
 
-  async totals(periods: UsagePeriods, limit: number, series?: string): Promise<SeriesTotal[]> {
-    const values = [...valuesOf(periods), series ?? null, limit]
+  async totals(periods: UsagePeriods, limit: number, series?: readonly string[]): Promise<SeriesTotal[]> {
+    const values = [...valuesOf(periods), series === undefined ? null : JSON.stringify(series), limit]
     return (await this.#read(this.#sql.totals, values)).map(at => ({
       owner: String(at[0]),
       series: String(at[1]),

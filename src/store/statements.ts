@@ -5,7 +5,7 @@ const EVENT = 'sequence, id, type, at, body'
 const qualified = (table: string) => ROW.replaceAll(/\w+/g, column => `${table}.${column}`)
 
 /** The SQL of one engine. Parameters are `$1`, `$2` and so on for both. */
-export const statements = ({ each, amongThem, begin, lockCounter }: Dialect) => ({
+export const statements = ({ each, among, begin, lockCounter }: Dialect) => ({
   begin,
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
@@ -19,7 +19,7 @@ export const statements = ({ each, amongThem, begin, lockCounter }: Dialect) => 
   writeCounter: 'UPDATE counter SET revision = $1, sequence = $2 WHERE id = 1',
 
   standing: 'SELECT id, kind, version FROM resource WHERE id = $1',
-  standingAmong: `SELECT id, kind, version FROM resource WHERE id ${amongThem}`,
+  standingAmong: `SELECT id, kind, version FROM resource WHERE id ${among('$1')}`,
   insertRow: `INSERT INTO resource (${ROW}) VALUES ($1, $2, $3, $4, $5)`,
   updateRow: 'UPDATE resource SET kind = $2, parent = $3, version = $4, body = $5 WHERE id = $1',
   removeRow: 'DELETE FROM resource WHERE id = $1',
@@ -37,7 +37,7 @@ export const statements = ({ each, amongThem, begin, lockCounter }: Dialect) => 
   insertEvent: 'INSERT INTO event (sequence, id, type, at, body) VALUES ($1, $2, $3, $4, $5)',
 
   row: `SELECT ${ROW} FROM resource WHERE id = $1`,
-  rows: `SELECT ${ROW} FROM resource WHERE id ${amongThem}`,
+  rows: `SELECT ${ROW} FROM resource WHERE id ${among('$1')}`,
   holder: `SELECT ${qualified('resource')} FROM claim JOIN resource ON resource.id = claim.owner
     WHERE claim.namespace = $1 AND claim.value = $2`,
   referrers: `SELECT ${qualified('resource')} FROM reference JOIN resource ON resource.id = reference.source

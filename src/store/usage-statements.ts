@@ -6,10 +6,10 @@ const KEY = 'resolution, start, dimension, owner, series'
 const sums = SUMS.map(name => `CAST(sum(${name}) AS BIGINT)`).join(', ')
 
 /** The SQL for usage. */
-export const usageStatements = ({ amongThem, begin, lockUsage }: Dialect) => {
+export const usageStatements = ({ among, begin, lockUsage }: Dialect) => {
   // $1 and $2 select the owners: a JSON array, or 1 for all.
   const periods = `resolution = $3 AND start >= $4 AND start < $5 AND dimension = $6
-    AND (CAST($2 AS BIGINT) = 1 OR owner ${amongThem})`
+    AND (CAST($2 AS BIGINT) = 1 OR owner ${among('$1')})`
   return {
     begin,
     commit: 'COMMIT',
@@ -27,7 +27,7 @@ export const usageStatements = ({ amongThem, begin, lockUsage }: Dialect) => {
       ${SUMS.map(name => `${name} = usage.${name} + excluded.${name}`).join(', ')}, latency = excluded.latency`,
 
     totals: `SELECT owner, series, ${sums} FROM usage
-      WHERE ${periods} AND (CAST($7 AS TEXT) IS NULL OR series = $7)
+      WHERE ${periods} AND (CAST($7 AS TEXT) IS NULL OR series ${among('$7')})
       GROUP BY owner, series ORDER BY sum(requests) DESC, series, owner LIMIT $8`,
     sum: `SELECT ${sums} FROM usage WHERE ${periods}`,
     points: `SELECT start, latency, ${SUMS.join(', ')} FROM usage

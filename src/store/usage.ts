@@ -64,8 +64,8 @@ export interface UsagePoint extends UsageEntry {
 export interface UsageStore {
   /** Repeating an addition whose outcome is unknown changes nothing. */
   add(addition: UsageAddition): Promise<void>
-  /** The sums over all periods of each series, most requests first, at most `limit`; only of one series if given. */
-  totals(periods: UsagePeriods, limit: number, series?: string): Promise<SeriesTotal[]>
+  /** The sums over all periods of each series, most requests first, at most `limit`; only of these series if given. */
+  totals(periods: UsagePeriods, limit: number, series?: readonly string[]): Promise<SeriesTotal[]>
   /** The sum over all series. */
   sum(periods: UsagePeriods): Promise<UsageSums>
   /** The periods of one series that have traffic, oldest first. */

@@ -66,7 +66,9 @@ forEachDriver('usage', ({ name, newDatabase }) => {
       { owner: 'usr_1', series: 'b', requests: 7, errors: 0, bytesIn: 10, bytesOut: 100 },
       { owner: 'usr_1', series: 'a', requests: 3, errors: 1, bytesIn: 30, bytesOut: 300 },
     ])
-    assert.deepEqual(await store.usage.totals(periods, 10, 'a'), totals.slice(1))
+    assert.deepEqual(await store.usage.totals(periods, 10, ['a']), totals.slice(1))
+    assert.deepEqual(await store.usage.totals(periods, 10, ['a', 'b', 'c']), totals)
+    assert.deepEqual(await store.usage.totals(periods, 10, []), [])
     assert.deepEqual(await store.usage.totals(periods, 1), totals.slice(0, 1))
     assert.deepEqual(await store.usage.sum(periods), {
       requests: 10,

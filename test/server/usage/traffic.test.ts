@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { after, before, suite, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { connect } from '#agent/index.ts'
+import { newId } from '#base/ids.ts'
 import { dial, disposable, optionsFor, tcp, visit, web, type Service } from '../../agent/support.ts'
 import { World } from '../../e2e/edges/world.ts'
 import { assertRefused } from '../../support/each-store.ts'
@@ -205,6 +206,13 @@ suite('usage of endpoints and credentials', () => {
     assert.ok(Date.parse(points?.start.at(-1) ?? '') > begun - 60_000)
     const stranger = await newMember(api)
     assert.deepEqual((await usage(`api_key_id=${key.id}`, stranger.token)).series, [])
+    const unused = Array.from({ length: 99 }, () => newId('ak'))
+    const { series: named } = await usage(`api_key_id=${[...unused, key.id].join(',')}&limit=100`)
+    assert.deepEqual(
+      named.map((each: Series) => [each.id, each.requests]),
+      [[key.id, 3]],
+    )
+    await assertRefused(api, { method: 'GET', path: '/usage?api_key_id=ak_1,', code: 90220 })
     const { series } = await usage('by=api_key', stranger.token)
     for (const each of series) assert.equal(each.owner_id, stranger.user.id)
   })

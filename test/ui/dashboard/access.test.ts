@@ -227,6 +227,33 @@ suite('people', () => {
   })
 })
 
+suite('API keys of people', () => {
+  test('show their last use, however many others are used more', async () => {
+    const { api } = world.server
+    const newKey = async (email: string): Promise<{ id: string; token: string; owner_id: string }> => {
+      const { id: owner_id } = await world.make('/users', { name: email, email })
+      return (await api.post('/api_keys', { owner_id })).body
+    }
+    const use = ({ token }: { token: string }) => api.get('/ip_policies', { token })
+    const rare = await newKey('rare@example.com')
+    const busy = await newKey('busy@example.com')
+    const others = [busy]
+    while (others.length < 100) others.push((await api.post('/api_keys', { owner_id: busy.owner_id })).body)
+    for (const key of others) await Promise.all([use(key), use(key)])
+    await use(rare)
+    const used = `/usage?by=api_key&api_key_id=${rare.id}&window=30d`
+    await until(async () => (await api.get(used)).body.series.length === 1)
+    await using dashboard = await Dashboard.open(browser, api)
+    await dashboard.visit('/people', 'People')
+    const card = (email: string) => dashboard.page.getByRole('listitem', { name: email })
+    await card('rare@example.com')
+      .getByText(/Last used .+, 1 request in 30 days\./)
+      .waitFor()
+    assert.equal(await card('busy@example.com').getByText('2 requests in 30 days.').count(), 100)
+    assert.deepEqual(dashboard.errors, [])
+  })
+})
+
 suite('event deliveries', () => {
   test('show the last error, and are tested and sent again', async () => {
     await using dashboard = await Dashboard.open(browser, world.server.api)

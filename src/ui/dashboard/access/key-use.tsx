@@ -20,23 +20,26 @@ interface Use {
 
 export type UseOfKeys = ReadonlyMap<string, Use>
 
-/** The use of each API key in the last 30 days, or of one of them. */
-export async function keyUses(id?: string): Promise<UseOfKeys> {
-  const filters = {
-    by: 'api_key',
-    points: 'false',
-    limit: '100',
-    ...(id !== undefined && { api_key_id: id }),
-  }
+/** As many series as one response has. */
+const MAX_SERIES = 100
+
+/** The use of these API keys in the last 30 days. */
+export async function keyUses(ids: readonly string[]): Promise<UseOfKeys> {
+  const uses: [string, Use][] = []
+  for (let at = 0; at < ids.length; at += MAX_SERIES)
+    uses.push(...(await usesOf(ids.slice(at, at + MAX_SERIES))))
+  return new Map(uses)
+}
+
+async function usesOf(ids: readonly string[]): Promise<[string, Use][]> {
+  const filters = { by: 'api_key', points: 'false', limit: String(MAX_SERIES), api_key_id: ids.join(',') }
   const [day, month] = await Promise.all([
     api.usage({ ...filters, window: '24h' }),
     api.usage({ ...filters, window: '30d' }),
   ])
   const minutes = new Map(day.series.map(series => [series.id, series.last_at]))
-  return new Map(
-    month.series.flatMap(({ id: key, last_at: lastHour, requests }) =>
-      key === null ? [] : [[key, { lastMinute: minutes.get(key), lastHour, requests }]],
-    ),
+  return month.series.flatMap(({ id, last_at: lastHour, requests }) =>
+    id === null ? [] : [[id, { lastMinute: minutes.get(id), lastHour, requests }]],
   )
 }
 
@@ -53,7 +56,7 @@ export const LastUse = ({ use }: { use: Use | undefined }): JSX.Element => {
 
 /** When an API key was last used, and the last change that was made with it. */
 export function KeyUse({ id }: { id: string }): JSX.Element {
-  const loaded = useLoaded(`use of ${id}`, () => keyUses(id), { everyMs: LIVE_MS })
+  const loaded = useLoaded(`use of ${id}`, () => keyUses([id]), { everyMs: LIVE_MS })
   return (
     <section class="card" aria-label="Use">
       <div class="page-head">

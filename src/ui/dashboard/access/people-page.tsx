@@ -16,24 +16,33 @@ type ApiKey = Awaited<ReturnType<typeof api.api_keys.list>>['items'][number]
 async function loadPeople() {
   const [users, sessions, keys] = await Promise.all([
     api.users.list(),
-    api.dashboard_sessions.list(),
-    api.api_keys.list(),
+    Array.fromAsync(api.dashboard_sessions.all()),
+    Array.fromAsync(api.api_keys.all()),
   ])
-  const ofOwner = <Item extends { readonly owner_id: string }>({ items }: { items: readonly Item[] }) => {
+  const ofOwner = <Item extends { readonly owner_id: string }>(items: readonly Item[]) => {
     const groups = Map.groupBy(items, ({ owner_id: owner }) => owner)
     return (owner: string): readonly Item[] => groups.get(owner) ?? []
   }
-  return { people: users.items, sessionsOf: ofOwner(sessions), keysOf: ofOwner(keys) }
+  return {
+    people: users.items,
+    hasMore: users.next !== undefined,
+    sessionsOf: ofOwner(sessions),
+    keysOf: ofOwner(keys),
+  }
 }
 
 const USAGE_MS = 30_000
+
+/** Of all keys: those of the people on the page are not known before these are loaded. */
+const usesOfKeys = async (): Promise<UseOfKeys> =>
+  keyUses((await Array.fromAsync(api.api_keys.all())).map(({ id }) => id))
 
 /** Users with their roles, invitations, signed-in browsers and API keys. */
 export function PeoplePage(): JSX.Element {
   const loaded = useLoaded('people', loadPeople, {
     on: ({ kind }) => ['user', 'dashboard_session', 'api_key'].includes(kind),
   })
-  const { value: uses } = useLoaded('use of keys', () => keyUses(), { everyMs: USAGE_MS })
+  const { value: uses } = useLoaded('use of keys', usesOfKeys, { everyMs: USAGE_MS })
   const [invitation, setInvitation] = useState<{ email: string; url: string }>()
   return (
     <>
@@ -43,7 +52,7 @@ export function PeoplePage(): JSX.Element {
         </a>
       </PageHead>
       <Shown of={loaded}>
-        {({ people, sessionsOf, keysOf }) =>
+        {({ people, hasMore, sessionsOf, keysOf }) =>
           people.length === 0 ? (
             <p class="empty">There are no users yet. Create one, and invite it with a link.</p>
           ) : (
@@ -58,6 +67,11 @@ export function PeoplePage(): JSX.Element {
                   invited={url => setInvitation({ email: person.email, url })}
                 />
               ))}
+              {hasMore && (
+                <li class="hint">
+                  The newest {people.length} users; all are in <a href={href(['users'])}>Users</a>.
+                </li>
+              )}
             </ul>
           )
         }
