@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { derivedId } from '#base/ids.ts'
 import { Secret } from '#base/secrets.ts'
@@ -112,14 +112,14 @@ function joined(events: readonly OutgoingEvent[]): WebhookMessage {
   return { id, body: Buffer.from(`[${events.map(({ body }) => body).join(',')}]`), count: events.length }
 }
 
-const signature = (key: Buffer, about: string, body: string | Buffer): string =>
+const signature = (key: KeyObject, about: string, body: string | Buffer): string =>
   createHmac('sha256', key).update(about).update(body).digest('base64')
 
 /** The bytes after `whsec_` are base64; any other secret is used as written. */
-function keyOf(secret: Secret): Buffer {
+function keyOf(secret: Secret): KeyObject {
   const text = secret.reveal()
-  if (!text.startsWith(PREFIX)) return Buffer.from(text)
+  if (!text.startsWith(PREFIX)) return createSecretKey(text, 'utf8')
   const key = Buffer.from(text.slice(PREFIX.length), 'base64')
   if (key.length === 0) throw unusable('The secret of the webhook is empty after whsec_.')
-  return key
+  return createSecretKey(key)
 }
