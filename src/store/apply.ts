@@ -1,5 +1,5 @@
-import { query, type Steps } from '#store/engine.ts'
-import type { Statements } from '#store/statements.ts'
+import { query, type SqlValue, type Steps } from '#store/engine.ts'
+import type { Insertion, Statements } from '#store/statements.ts'
 import { StoreError } from '#store/store-error.ts'
 import type {
   RowChange,
@@ -16,9 +16,10 @@ interface Counter {
   sequence: number
 }
 
-/** The counters of a transaction, and what it has changed so far. */
+/** The counters of a transaction, what it has changed so far, and the events about it. */
 interface Progress extends Counter {
   readonly changes: RowChange[]
+  readonly events: EventRecord[]
 }
 
 export interface CommittedGroup {
@@ -56,7 +57,8 @@ export function* commitGroup(sql: Statements, batches: readonly (readonly Write[
   const alone = batches.length === 1
   const outcomes: CommitOutcome[] = []
   const changes: RowChange[] = []
-  let counter: Progress = { ...start, changes }
+  const events: EventRecord[] = []
+  let counter: Progress = { ...start, changes, events }
 
   for (const batch of batches) {
     const isGuarded = !alone && isRejectedLate(batch)
@@ -67,6 +69,7 @@ export function* commitGroup(sql: Statements, batches: readonly (readonly Write[
     else if (isGuarded) yield* query(sql.undo)
     // Without those of a rejected batch.
     changes.length = counter.revision - start.revision
+    events.length = counter.sequence - start.sequence
     if (isGuarded) yield* query(sql.release)
     outcomes.push(refusal ? { ok: false, refusal } : { ok: true, revision: counter.revision })
   }
@@ -76,9 +79,22 @@ export function* commitGroup(sql: Statements, batches: readonly (readonly Write[
     yield* query(sql.rollback)
     return { outcomes, changes }
   }
+  yield* insertAll(
+    sql.insertChanges,
+    changes.map(({ revision, kind, id, op }) => [revision, kind, id, op]),
+  )
+  yield* insertAll(
+    sql.insertEvents,
+    events.map(({ id, type, at, body }, index) => [start.sequence + index + 1, id, type, at, body]),
+  )
   yield* query(sql.writeCounter, counter.revision, counter.sequence)
   yield* query(sql.commit)
   return { outcomes, changes }
+}
+
+function* insertAll({ one, all }: Insertion, rows: readonly (readonly SqlValue[])[]): Steps<void> {
+  if (all === undefined) for (const row of rows) yield* query(one, ...row)
+  else if (rows.length > 0) yield* query(all, JSON.stringify(rows))
 }
 
 /** Takes the lock that all writers share, then reads the counters. */
@@ -112,7 +128,9 @@ function* applyWrite(sql: Statements, write: Write, counter: Progress): Steps<Co
       return standing.get(write.id)?.version === write.version ? undefined : { reason: 'stale', id: write.id }
     }
     case 'event':
-      return yield* emit(sql, write.event, counter)
+      counter.sequence += 1
+      counter.events.push(write.event)
+      return undefined
   }
 }
 
@@ -139,7 +157,7 @@ function* put(
   yield* query(op === 'insert' ? sql.insertRow : sql.updateRow, id, kind, parent, version, body)
   if (refs.length > 0) yield* query(sql.insertReferences, idList(refs), id)
   const refusal = yield* claim(sql, entry)
-  return refusal ?? (yield* record(sql, { kind, id, op }, counter))
+  return refusal ?? record({ kind, id, op }, counter)
 }
 
 function* claim(sql: Statements, { row, claims }: RowEntry): Steps<CommitRefusal | undefined> {
@@ -167,24 +185,12 @@ function* remove(
   if (typeof dependent?.id === 'string') return { reason: 'in_use', id, by: dependent.id }
 
   yield* query(sql.removeRow, id)
-  return yield* record(sql, { kind: row.kind, id, op: 'remove' }, counter)
+  return record({ kind: row.kind, id, op: 'remove' }, counter)
 }
 
-function* emit(sql: Statements, { id, type, at, body }: EventRecord, counter: Counter): Steps<undefined> {
-  counter.sequence += 1
-  yield* query(sql.insertEvent, counter.sequence, id, type, at, body)
-  return undefined
-}
-
-function* record(
-  sql: Statements,
-  { kind, id, op }: Omit<RowChange, 'revision'>,
-  counter: Progress,
-): Steps<undefined> {
+function record({ kind, id, op }: Omit<RowChange, 'revision'>, counter: Progress): undefined {
   counter.revision += 1
   counter.changes.push({ revision: counter.revision, kind, id, op })
-  yield* query(sql.insertChange, counter.revision, kind, id, op)
-  return undefined
 }
 
 function* standingRows(sql: Statements, ids: readonly string[]): Steps<Map<string, Standing>> {

@@ -4,8 +4,27 @@ const ROW = 'id, kind, parent, version, body'
 const EVENT = 'sequence, id, type, at, body'
 const qualified = (table: string) => ROW.replaceAll(/\w+/g, column => `${table}.${column}`)
 
+/** How rows are inserted: one by one, or, where that is faster, all with one statement. */
+export interface Insertion {
+  readonly one: string
+  readonly all: string | undefined
+}
+
+function insertion(
+  rowsOf: Dialect['rowsOf'],
+  table: string,
+  columns: Readonly<Record<string, string>>,
+): Insertion {
+  const names = Object.keys(columns)
+  const into = `INSERT INTO ${table} (${names.join(', ')})`
+  return {
+    one: `${into} VALUES (${names.map((_, at) => `$${at + 1}`).join(', ')})`,
+    all: rowsOf && `${into} ${rowsOf(Object.values(columns))}`,
+  }
+}
+
 /** The SQL of one engine. Parameters are `$1`, `$2` and so on for both. */
-export const statements = ({ each, among, begin, lockCounter }: Dialect) => ({
+export const statements = ({ each, among, begin, lockCounter, rowsOf, integer }: Dialect) => ({
   begin,
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
@@ -33,8 +52,14 @@ export const statements = ({ each, among, begin, lockCounter }: Dialect) => ({
     ON CONFLICT DO NOTHING RETURNING owner`,
   claimOwner: 'SELECT owner FROM claim WHERE namespace = $1 AND value = $2',
   removeClaims: 'DELETE FROM claim WHERE owner = $1',
-  insertChange: 'INSERT INTO change (revision, kind, id, op) VALUES ($1, $2, $3, $4)',
-  insertEvent: 'INSERT INTO event (sequence, id, type, at, body) VALUES ($1, $2, $3, $4, $5)',
+  insertChanges: insertion(rowsOf, 'change', { revision: integer, kind: 'TEXT', id: 'TEXT', op: 'TEXT' }),
+  insertEvents: insertion(rowsOf, 'event', {
+    sequence: integer,
+    id: 'TEXT',
+    type: 'TEXT',
+    at: 'TEXT',
+    body: 'TEXT',
+  }),
 
   row: `SELECT ${ROW} FROM resource WHERE id = $1`,
   rows: `SELECT ${ROW} FROM resource WHERE id ${among('$1')}`,
