@@ -143,7 +143,9 @@ function* put(
   // A self-reference would only prevent deletion.
   const refs = [...new Set(entry.refs)].filter(ref => ref !== id)
   const targets = parent === null ? refs : [parent, ...refs]
-  const standing = yield* standingRows(sql, [id, ...targets])
+  // A new row that needs no other is only inserted, which fails if it exists: the check would cost a round trip.
+  const isChecked = op === 'update' || targets.length > 0
+  const standing = isChecked ? yield* standingRows(sql, [id, ...targets]) : new Map<string, Standing>()
 
   if (op === 'insert' && standing.has(id)) return { reason: 'exists', id }
   if (op === 'update' && standing.get(id)?.version !== version - 1) return { reason: 'stale', id }
@@ -154,7 +156,15 @@ function* put(
     yield* query(sql.removeReferences, id)
     yield* query(sql.removeClaims, id)
   }
-  yield* query(op === 'insert' ? sql.insertRow : sql.updateRow, id, kind, parent, version, body)
+  const written = yield* query(
+    op === 'insert' ? sql.insertRow : sql.updateRow,
+    id,
+    kind,
+    parent,
+    version,
+    body,
+  )
+  if (op === 'insert' && written.length === 0) return { reason: 'exists', id }
   if (refs.length > 0) yield* query(sql.insertReferences, idList(refs), id)
   const refusal = yield* claim(sql, entry)
   return refusal ?? record({ kind, id, op }, counter)

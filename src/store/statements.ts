@@ -39,7 +39,7 @@ export const statements = ({ each, among, begin, lockCounter, rowsOf, integer }:
 
   standing: 'SELECT id, kind, version FROM resource WHERE id = $1',
   standingAmong: `SELECT id, kind, version FROM resource WHERE id ${among('$1')}`,
-  insertRow: `INSERT INTO resource (${ROW}) VALUES ($1, $2, $3, $4, $5)`,
+  insertRow: `INSERT INTO resource (${ROW}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING id`,
   updateRow: 'UPDATE resource SET kind = $2, parent = $3, version = $4, body = $5 WHERE id = $1',
   removeRow: 'DELETE FROM resource WHERE id = $1',
   dependent: `SELECT min(id) AS id FROM (
