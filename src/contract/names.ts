@@ -11,6 +11,7 @@ const abbreviations: Readonly<Record<string, string>> = {
   ip: 'IP',
   oauth: 'OAuth',
   oidc: 'OIDC',
+  os: 'OS',
   otlp: 'OTLP',
   saml: 'SAML',
   ssh: 'SSH',

@@ -5,7 +5,7 @@ import { computed, internal } from '#contract/shape.ts'
 /** Adit's own: a key of a device with which a user signs in to the dashboard (WebAuthn). */
 export const passkey = kind({
   name: 'passkey',
-  doc: 'A passkey with which a user signs in to the dashboard. Users add their own there; deleting it ends its use.',
+  doc: 'A passkey with which a user signs in to the dashboard. Users add their own in the menu with their name; deleting it ends its use.',
   prefix: 'pk',
   path: '/passkeys',
   listKey: 'passkeys',

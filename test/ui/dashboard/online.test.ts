@@ -30,7 +30,8 @@ suite('what goes online and offline', () => {
     const { page } = dashboard
     await page.clock.install()
     await dashboard.visit('/endpoints', 'Endpoints')
-    await page.getByText('There are no endpoints yet').waitFor()
+    const empty = page.getByText('There are no endpoints yet')
+    await empty.getByRole('link', { name: 'Connect an agent' }).waitFor()
     await using agent = await signIn(server)
     const tunnel = await agent.listen({ forwardTo: 1, proto: 'http' })
     await page.getByRole('link', { name: tunnel.url }).waitFor()
@@ -44,7 +45,7 @@ suite('what goes online and offline', () => {
       [],
     )
     await tunnel.close()
-    await page.getByText('There are no endpoints yet').waitFor()
+    await empty.waitFor()
     assert.deepEqual(dashboard.errors, [])
   })
 

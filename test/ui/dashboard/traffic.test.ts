@@ -94,6 +94,7 @@ suite('the traffic page', () => {
     await steps.locator('li.not_reached', { hasText: 'Backend' }).waitFor()
     const explanation = page.getByRole('region', { name: 'Explanation' })
     await explanation.getByText('The module IP restriction responded with 403').waitFor()
+    await explanation.getByText(/^No IP policy of [a-z.]+ allows the address 127\.0\.0\.1\.$/).waitFor()
     await explanation.getByRole('link', { name: 'Edit the route' }).waitFor()
     await explanation.getByText(/^The route was last changed .+ by /).waitFor()
     const related = page.getByRole('region', { name: 'Related' })

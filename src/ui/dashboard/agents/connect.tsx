@@ -58,7 +58,7 @@ export function ConnectAgent(): JSX.Element {
         />
       </label>
       <label>
-        May open, empty for everything
+        May open: a domain or a wildcard; empty for any
         <input
           value={allowed}
           placeholder="*.alice.example.com"

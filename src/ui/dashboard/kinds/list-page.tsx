@@ -59,6 +59,18 @@ export function ListPage({ collection }: { collection: Collection }): JSX.Elemen
   )
 }
 
+const connectAgent = <a href={href(['connect'])}>Connect an agent</a>
+
+/** How the first ones of kinds without "New" come about, and what an empty list does not mean. */
+const howToBegin: Partial<Record<Collection, JSX.Element>> = {
+  endpoints: <>{connectAgent} or create an edge to open one.</>,
+  tunnels: <>{connectAgent} to open one.</>,
+  tunnel_sessions: <>{connectAgent} to see it here.</>,
+  captures: <>A capture is turned on here, or from the page of a request.</>,
+  passkeys: <>Add yours in the menu with your name.</>,
+  application_users: <>They appear when users sign in at an endpoint that is protected with sign-in.</>,
+}
+
 function List({ collection, kind }: { collection: Collection; kind: Kind }): JSX.Element {
   const { query } = place.value
   const loaded = useLoaded(`${collection}?${query}`, () => loadPage(collection, query), reloading(kind))
@@ -70,7 +82,13 @@ function List({ collection, kind }: { collection: Collection; kind: Kind }): JSX
           <>
             {items.length === 0 ? (
               <p class="empty">
-                {query.size > 0 ? 'Nothing matches.' : `There are no ${wordsOf(collection)} yet.`}
+                {query.size > 0 ? (
+                  'Nothing matches.'
+                ) : (
+                  <>
+                    There are no {wordsOf(collection)} yet. {howToBegin[collection]}
+                  </>
+                )}
               </p>
             ) : (
               <ItemTable collection={collection} items={items} />

@@ -120,18 +120,22 @@ const Row = memo(function RequestRow(props: {
       <span class="time">{new Date(request.started_at).toTimeString().slice(0, 8)}</span>
       <span class={`status s${Math.floor(request.status / 100)}`}>{request.status}</span>
       <span class="method">{request.method}</span>
-      <span class="host" dir="auto">
+      <span class="host" dir="auto" title={request.host}>
         {request.host}
       </span>
-      <span class="path" dir="auto">
+      <span class="path" dir="auto" title={request.path}>
         {request.path}
       </span>
       <span class="duration">{milliseconds(totalMs(request))}</span>
-      <span class="client">{request.ip}</span>
+      <span class="client" title={request.ip}>
+        {request.ip}
+      </span>
       <span class="agent" dir="auto">
         {request.agent}
       </span>
-      <span class="reason">{reasonOf(request)}</span>
+      <span class="reason" title={reasonOf(request)}>
+        {reasonOf(request)}
+      </span>
     </div>
   )
 })

@@ -14,19 +14,23 @@ import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 import { adviceFor, stepsOf, summaryOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
 import { Timing } from '#ui/dashboard/traffic/timing.tsx'
 
-/** The catalogue's text of an error code. It is loaded here only, since few pages need it. */
-async function errorText(code: string): Promise<string | undefined> {
+/** The catalogue's text of the error. It is loaded here only, since few pages need it. */
+async function errorText({ error_code, host, ip }: EndedRequest): Promise<string | undefined> {
+  if (error_code === null) return undefined
   const { catalog } = await import('#base/catalog.ts')
-  const number = Number(/\d+$/.exec(code)?.[0])
+  const number = Number(/\d+$/.exec(error_code)?.[0])
   const entry = Object.values(catalog).find(each => 'number' in each && each.number === number)
-  return entry?.text.replaceAll(/\{\w+\}/g, '…')
+  return entry?.text
+    .replaceAll('{host}', () => host)
+    .replaceAll('{ip}', () => ip)
+    .replaceAll(/\{\w+\}/g, '…')
 }
 
 /** Why a request got its response. */
 export function RequestPage({ id }: { id: string }): JSX.Element {
   const loaded = useLoaded(id, async () => {
     const request = await api.requests.get(id)
-    return { request, error: request.error_code === null ? undefined : await errorText(request.error_code) }
+    return { request, error: await errorText(request) }
   })
   const operation = operationOf('requests', 'get')
   return (
