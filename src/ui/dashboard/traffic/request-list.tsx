@@ -130,7 +130,7 @@ const Row = memo(function RequestRow(props: {
       <span class="client" title={request.ip}>
         {request.ip}
       </span>
-      <span class="agent" dir="auto">
+      <span class="agent" dir="auto" title={request.agent ?? undefined}>
         {request.agent}
       </span>
       <span class="reason" title={reasonOf(request)}>
