@@ -38,7 +38,7 @@ const tally = new Tally(files)
 const stream = run({
   files: bundles,
   signal: stopping.signal,
-  // Half of the time tests wait: for a deadline, a retry, a lease.
+  // Tests often wait, for a deadline, a retry or a lease: one for each core would leave both idle at times.
   concurrency: 2 * availableParallelism(),
   // For a process, of many files, that does not end; a test has less.
   timeout: 1_200_000,

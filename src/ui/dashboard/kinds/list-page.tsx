@@ -61,7 +61,7 @@ export function ListPage({ collection }: { collection: Collection }): JSX.Elemen
 
 const connectAgent = <a href={href(['connect'])}>Connect an agent</a>
 
-/** How the first ones of kinds without "New" come about, and what an empty list does not mean. */
+/** The first step towards an entry of a list without "New". */
 const howToBegin: Partial<Record<Collection, JSX.Element>> = {
   endpoints: <>{connectAgent} or create an edge to open one.</>,
   tunnels: <>{connectAgent} to open one.</>,
