@@ -7,7 +7,7 @@ import { aditTunnel, type AditTunnel } from './support/peers/adit.ts'
 import { bore } from './support/peers/bore.ts'
 import { chisel } from './support/peers/chisel.ts'
 import type { Contender, Upstream } from './support/peers/contender.ts'
-import { frp } from './support/peers/frp.ts'
+import { frp, frpFastest } from './support/peers/frp.ts'
 import { localtunnel } from './support/peers/localtunnel.ts'
 import { nginxProxy, nginxTwice, upstream } from './support/peers/nginx.ts'
 import { rathole } from './support/peers/rathole.ts'
@@ -30,6 +30,7 @@ const peers: Readonly<Record<string, Start>> = {
   'ssh -R': sshReverse,
   localtunnel,
   frp,
+  'frp fastest': frpFastest,
   chisel,
   rathole,
   bore,

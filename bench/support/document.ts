@@ -13,6 +13,9 @@ Throughput, latency, CPU and memory of Adit beside other programs, written by \`
 interleaved rounds on one machine, so only the ratios are comparable elsewhere. \`npm run bench -- all --write\` writes
 this whole page. "ours" is Adit; "ratio" is ours divided by
 the peer's unless it has a unit. Memory rows of short runs are inexact, because these open few connections.
+
+Peers of the tunnel are built from their registries at fixed versions. Two more were looked for: \`zrok\` is not in the Go
+registry, and of \`newt\` only the agent is, not its server (Pangolin with Gerbil).
 `
 
 /** Before the benchmark adds its own load. */
