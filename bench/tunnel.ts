@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { interleave, type Figures } from './support/interleave.ts'
 import { memory } from './support/memory.ts'
 import { aditTunnel, type AditTunnel } from './support/peers/adit.ts'
+import { bareNode } from './support/peers/bare-node.ts'
 import { bore } from './support/peers/bore.ts'
 import { chisel } from './support/peers/chisel.ts'
 import type { Contender, Upstream } from './support/peers/contender.ts'
@@ -22,6 +23,9 @@ import { type Shown, type Work, works } from './support/works.ts'
 const chosen = (process.env['BENCH_PEERS'] ?? '').split(',').filter(Boolean)
 const wantedWork = process.env['BENCH_WORK'] ?? ''
 
+/** Not a peer to be ahead of: it shows what a product in Node could reach. */
+const LIMIT = 'bare Node'
+
 type Start = (folder: string, upstream: Upstream) => Promise<Contender>
 
 const peers: Readonly<Record<string, Start>> = {
@@ -35,6 +39,7 @@ const peers: Readonly<Record<string, Start>> = {
   rathole,
   bore,
   'stunnel pair': stunnelPair,
+  [LIMIT]: bareNode,
 }
 
 const absence = (name: string, error: unknown): Row => ({
@@ -90,7 +95,7 @@ class Field implements AsyncDisposable {
 
 function compared(work: Work, shown: Shown, ours: number, peer: string, theirs: number): Row {
   const label = shown.label === undefined ? '' : `, ${shown.label}`
-  const target = shown.targets?.[peer] ?? shown.others
+  const target = peer === LIMIT ? undefined : (shown.targets?.[peer] ?? shown.others)
   const text = (value: number) => (Number.isNaN(value) ? ABSENT : shown.show(value))
   return {
     name: `${work.name}${label}, vs ${peer}`,

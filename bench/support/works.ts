@@ -33,7 +33,7 @@ interface Absolute {
 
 export interface Work {
   readonly name: string
-  readonly door: 'http' | 'https' | 'tcp' | 'grpc'
+  readonly door: 'http' | 'https' | 'http2' | 'tcp' | 'grpc'
   readonly measure: (door: Door, contender: Contender, folder: string) => Promise<Figures>
   readonly shown: readonly Shown[]
   readonly absolute?: readonly Absolute[]
@@ -247,14 +247,14 @@ export const works: readonly Work[] = [
   },
   {
     name: 'HTTP/2, small, 16 connections of 8 streams',
-    door: 'https',
+    door: 'http2',
     measure: http2({ path: '/', connections: 16, streams: 8 }),
     shown: [requests(1, 1)],
     absolute: [{ key: 'serverUs', label: 'CPU of the server', unit: 'us', target: atMost(18) }],
   },
   {
     name: 'HTTP/2, 10 MiB down, 1 connection of 4 streams',
-    door: 'https',
+    door: 'http2',
     measure: http2({ path: '/bulk', connections: 1, streams: 4 }),
     shown: [bytes({ nginx: atLeast(0.7) })],
   },

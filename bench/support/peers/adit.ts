@@ -78,6 +78,7 @@ export async function aditTunnel(
     name: 'adit',
     http: { port: http, host },
     https: { port: https, host },
+    http2: { port: https, host },
     tcp: { port: tcp, host },
     grpc: { port: https, host: `${GRPC_NAME}.${DOMAIN}`, ca: environment.ADIT_CA_FILE },
     pids: [serverPid, ...agents.map(agent => agent.pid)],

@@ -18,6 +18,7 @@ export interface Contender extends AsyncDisposable {
   readonly name: string
   readonly http?: Door
   readonly https?: Door
+  readonly http2?: Door
   readonly tcp?: Door
   readonly grpc?: GrpcDoor
   /** The processes whose CPU time is its cost: the server and the agent first, then agents of other protocols. */

@@ -102,6 +102,7 @@ export async function nginxProxy(
     name,
     http: { port, host },
     https: { port: tlsPort, host },
+    http2: { port: tlsPort, host },
     grpc: { port: grpcPort, host, ca: certificate },
     pids: [running.pid],
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
