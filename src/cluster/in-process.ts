@@ -10,7 +10,8 @@ import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import { processReport } from '#cluster/process-status.ts'
 import type { Directory } from '#registry/directory.ts'
-import { LiveView, type RequestHistory } from '#registry/live.ts'
+import { LiveView } from '#registry/live.ts'
+import type { RequestHistory } from '#contract/request-history.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 
 /** This process is the first one, and the only one. */

@@ -1,4 +1,4 @@
-import type { RequestWatcher } from '#registry/live.ts'
+import type { RequestWatcher } from '#contract/request-history.ts'
 
 type ResourceBody = Record<string, unknown>
 

@@ -1,5 +1,5 @@
 import type { RequestBatch } from '#cluster/request-batches.ts'
-import type { RequestWatcher } from '#registry/live.ts'
+import type { RequestWatcher } from '#contract/request-history.ts'
 
 export interface RequestWatch {
   readonly watch: number

@@ -20,7 +20,7 @@ import type { HostMessage, WorkerMessage } from '#cluster/worker-host.ts'
 import type { DirectoryChange } from '#cluster/directory-copy.ts'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { AgentCommand, TunnelRecord } from '#registry/directory.ts'
-import type { ReplayOrder, RequestPage } from '#registry/live.ts'
+import type { ReplayOrder, RequestPage } from '#contract/request-history.ts'
 import type { SourceChange, SourceRow } from '#registry/records/source.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 

@@ -10,7 +10,7 @@ import type {
   RequestHistory,
   RequestPage,
   RequestWatcher,
-} from '#registry/live.ts'
+} from '#contract/request-history.ts'
 
 type ResourceBody = Record<string, unknown>
 

@@ -60,7 +60,7 @@ function readable(shape: Shape): readonly ReadableField[] {
   return fields
 }
 
-/** Whether a unset field is unset. */
+/** Whether a field with this value counts as unset. */
 export const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0)
 

@@ -18,7 +18,7 @@ import { errorReply } from '#http/pages.ts'
 import { withPage } from '#http/pages/send-page.ts'
 import type { PageTheme } from '#http/pages/theme.ts'
 import { RequestContext } from '#http/request-context.ts'
-import type { CaptureRecord, ReplayOrder } from '#registry/live.ts'
+import type { CaptureRecord, ReplayOrder } from '#contract/request-history.ts'
 import type { CapturedRequest } from '#telemetry/capture/captured-request.ts'
 import type { Captures } from '#telemetry/capture/captures.ts'
 

@@ -3,10 +3,18 @@ import { parseHostPort } from '#base/hosts.ts'
 import { alwaysCaptured } from '#registry/always-captured.ts'
 import type { AgentCommand, Directory, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
+import type { ResourceBody } from '#contract/body.ts'
+import type {
+  CaptureRecord,
+  ReplayOrder,
+  RequestHistory,
+  RequestPage,
+  RequestWatcher,
+} from '#contract/request-history.ts'
 import type { ExplainRequest } from '#contract/route-explanation.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import { anyConnection, primaryOnly, isPrimary, baseId } from '#registry/agent-connections.ts'
-import { pageByIdDesc, type IdPage } from '#base/page-by-id.ts'
+import { pageByIdDesc } from '#base/page-by-id.ts'
 import { hostportsOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import { joins, type TunnelGroup } from '#registry/records/tunnel-group.ts'
@@ -20,7 +28,6 @@ import {
   type EdgeRow,
 } from '#registry/online-changes.ts'
 
-type ResourceBody = Record<string, unknown>
 type LiveKind = (typeof onlineKinds)[number] | 'request'
 
 export interface LiveOptions {
@@ -30,61 +37,6 @@ export interface LiveOptions {
   readonly dialer: Pick<AgentDialer, 'command'>
   readonly requests: RequestHistory
   readonly explain: ExplainRequest
-}
-
-export interface RequestPage extends IdPage {
-  /** Values of the contract's list filters, checked by the API. */
-  readonly filters?: Readonly<Record<string, string>>
-}
-
-/** Takes requests as they end. */
-export interface RequestWatcher {
-  seen(request: ResourceBody): void
-  /** So many could not be reported in time. */
-  dropped(count: number): void
-}
-
-/** The captured headers and bodies of a request, in the form of the management API. */
-export interface CaptureRecord {
-  /** The owner of its endpoint; empty if members share it. */
-  readonly ownerId: string
-  readonly capture: ResourceBody
-}
-
-/** A request to send again; what is absent stays as captured. */
-export interface ReplayOrder {
-  readonly id: string
-  /** The address of the caller, as the client address of the new request. */
-  readonly ip: string
-  /** `agent`: straight to the backend, without modules. */
-  readonly via: 'edge' | 'agent'
-  /** Another endpoint, as clients address it. */
-  readonly endpoint?: { readonly scheme: 'http' | 'https'; readonly authority: string } | undefined
-  /** One tunnel, whatever endpoint it belongs to. */
-  readonly tunnelId?: string | undefined
-  /** The member who sends it, only to own endpoints; absent for admins. */
-  readonly memberId?: string | undefined
-  readonly method?: string | undefined
-  /** Path and query. */
-  readonly path?: string | undefined
-  /** Each name replaces all headers of that name; null removes them. */
-  readonly headers: readonly { readonly name: string; readonly value: string | null }[]
-  readonly body?: Uint8Array | undefined
-  /** The webhook verification of the route signs it in place of the sender. */
-  readonly resign: boolean
-}
-
-/** The last requests, of every process. */
-export interface RequestHistory {
-  find(id: string): Promise<ResourceBody | undefined>
-  /** Newest first. */
-  list(page: RequestPage): Promise<ResourceBody[]>
-  /** Reports each request that has ended and passes the filters; returns how to stop. */
-  watch(filters: NonNullable<RequestPage['filters']>, watcher: RequestWatcher): () => void
-  /** Undefined if the request was not captured, or its capture was evicted. */
-  capture(id: string): Promise<CaptureRecord | undefined>
-  /** Sends a captured request again; returns the capture of the new one, or undefined as above. */
-  replay(order: ReplayOrder): Promise<CaptureRecord | undefined>
 }
 
 export interface OnlineCounts {

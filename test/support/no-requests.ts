@@ -1,4 +1,4 @@
-import type { RequestHistory } from '#registry/live.ts'
+import type { RequestHistory } from '#contract/request-history.ts'
 
 /** A gateway that has served no request. */
 export const noRequests: RequestHistory = {

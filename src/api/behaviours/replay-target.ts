@@ -1,13 +1,13 @@
 import { ownerOfEndpoint } from '#api/authority.ts'
 import type { Call } from '#api/call.ts'
-import type { LiveReplay } from '#api/live.ts'
+import type { ReplayOrder } from '#contract/request-history.ts'
 import { fail } from '#base/errors.ts'
 import { allows } from '#contract/access-rule.ts'
 import { endpoint as endpointKind } from '#contract/kinds/live.ts'
 import type { replayEdits } from '#contract/kinds/request-capture.ts'
 import type { Create } from '#contract/shape.ts'
 
-type Target = Pick<LiveReplay, 'endpoint' | 'tunnelId' | 'memberId'>
+type Target = Pick<ReplayOrder, 'endpoint' | 'tunnelId' | 'memberId'>
 
 /** Where a request is sent again: to its own endpoint, or to another one that the caller may use so. */
 export async function replayTarget(given: Create<typeof replayEdits>, call: Call): Promise<Target> {

@@ -2,7 +2,7 @@ import type { Call } from '#api/call.ts'
 import { explainRoute } from '#api/behaviours/explain-route.ts'
 import { replayTarget } from '#api/behaviours/replay-target.ts'
 import { outboxEntry } from '#api/outbox-entry.ts'
-import type { LiveCapture, LiveReplay } from '#api/live.ts'
+import type { CaptureRecord, ReplayOrder } from '#contract/request-history.ts'
 import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
@@ -16,7 +16,7 @@ import type { Create } from '#contract/shape.ts'
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** The capture of a request, for the owner of its endpoint and admins. */
-async function findCapture(id: string, { live, principal }: Call): Promise<LiveCapture> {
+async function findCapture(id: string, { live, principal }: Call): Promise<CaptureRecord> {
   const found = isId(id) ? await live.capture(id) : undefined
   if (found === undefined) {
     const isKnown = isId(id) && (await live.get('request', id)) !== undefined
@@ -29,7 +29,7 @@ async function findCapture(id: string, { live, principal }: Call): Promise<LiveC
 type Edits = Create<typeof replayEdits>
 
 /** What to send: the capture with the caller's changes. */
-async function orderOf(id: string, edits: Edits, call: Call): Promise<LiveReplay> {
+async function orderOf(id: string, edits: Edits, call: Call): Promise<ReplayOrder> {
   const { via, method, path, headers, body, body_encoding: encoding, resign } = edits
   if (encoding === 'base64' && body !== undefined && !BASE64.test(body))
     fail('replay_body', { field: 'body' })
@@ -63,7 +63,7 @@ async function replay(id: string, edits: Edits, call: Call): Promise<ResourceBod
 
 /** Who replayed what, for the audit log. Neither query nor body: they may contain secrets. */
 async function recordReplay(
-  { id, via }: LiveReplay,
+  { id, via }: ReplayOrder,
   { capture, edits }: { readonly capture: ResourceBody; readonly edits: Edits },
   call: Call,
 ): Promise<void> {

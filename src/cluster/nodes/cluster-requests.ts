@@ -3,7 +3,7 @@ import type { Cluster } from '#cluster/nodes/cluster.ts'
 import { RemoteWatches, WatchedRequests } from '#cluster/nodes/watched-requests.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
 import type { AgentCommand } from '#registry/directory.ts'
-import type { CaptureRecord, ReplayOrder, RequestHistory, RequestPage } from '#registry/live.ts'
+import type { CaptureRecord, ReplayOrder, RequestHistory, RequestPage } from '#contract/request-history.ts'
 
 type ResourceBody = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
-import type { RequestHistory, RequestWatcher } from '#registry/live.ts'
+import type { RequestHistory, RequestWatcher } from '#contract/request-history.ts'
 
 type ResourceBody = Record<string, unknown>
 type Filters = Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net'
 import { canonicalAddress, parseRange } from '#base/addresses.ts'
 import { baseId } from '#registry/agent-connections.ts'
-import type { RequestPage } from '#registry/live.ts'
+import type { RequestPage } from '#contract/request-history.ts'
 import { responsibleParty } from '#telemetry/request-log/blame.ts'
 import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
