@@ -5,25 +5,15 @@ import { KeyedSerialQueue } from '#base/serial-queue.ts'
 import type { AgentCommand, Directory, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { type AgentConnection, DialError, type AgentDialer } from '#registry/agent-dialer.ts'
-import { connectionId, connectionNumber, baseId } from '#registry/agent-connections.ts'
+import { baseId } from '#registry/agent-connections.ts'
 import type { Modules } from '#gateway/modules/index.ts'
-import { owners } from '#contract/targets.ts'
-import {
-  type Credential,
-  credentialKinds,
-  type RecordChange,
-  type Records,
-} from '#registry/records/records.ts'
-import { mayBind } from '#gateway/agents/acl.ts'
+import type { Credential, Records } from '#registry/records/records.ts'
+import { AgentAccess } from '#gateway/agents/agent-access.ts'
 import { Binder } from '#gateway/agents/binder.ts'
-import type { BindSpec, LabelSpec } from '#gateway/agents/bind-spec.ts'
+import type { BindSpec } from '#gateway/agents/bind-spec.ts'
 import { ConnectedAgent, BoundTunnel } from '#gateway/agents/connected-agent.ts'
-import {
-  labelledId,
-  LabelledTunnelIds,
-  labelsKey,
-  type LostTunnel,
-} from '#gateway/agents/labelled-tunnel-ids.ts'
+import { ConnectedAgents } from '#gateway/agents/connected-agents.ts'
+import { LabelledTunnelIds, tunnelLeft } from '#gateway/agents/labelled-tunnel-ids.ts'
 import { refuseAddress } from '#gateway/agents/refuse-address.ts'
 import { OnlineNames } from '#gateway/agents/online-names.ts'
 import type { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
@@ -65,29 +55,33 @@ export class AgentRegistry implements AgentDialer {
   readonly #options: AgentRegistryOptions
   readonly #binder: Binder
   readonly #usage: Usage | undefined
-  readonly #agents = new Map<string, ConnectedAgent>()
-  readonly #byCredential = new Map<string, Set<ConnectedAgent>>()
-  readonly #labelledIds = new LabelledTunnelIds()
+  readonly #agents = new ConnectedAgents()
+  readonly #labelledIds: LabelledTunnelIds
   readonly #directoryQueue = new KeyedSerialQueue()
   // Sessions that this process itself is removing from the directory.
   readonly #removing = new Set<string>()
   readonly #stopWatching: (() => void)[]
-  #recheck: NodeJS.Immediate | undefined
 
   constructor(options: AgentRegistryOptions) {
     this.#options = options
-    const { now = Date.now, records } = options
+    const { now = Date.now, records, log } = options
     const mayTakeOver = (holder: TunnelRecord, newcomer: ConnectedAgent) =>
       this.#mayTakeOver(holder, newcomer)
+    this.#labelledIds = new LabelledTunnelIds(options.directory)
     const online = new OnlineNames(options.directory)
     this.#binder = new Binder({ ...options, now, online, mayTakeOver })
     this.#usage = this.#countUsage()
+    const access = new AgentAccess({
+      agents: this.#agents,
+      records,
+      log,
+      evict: (sessionId, reason) => this.#evict(sessionId, reason),
+      unbind: (sessionId, tunnelId) => this.unbind(sessionId, tunnelId),
+    })
     this.#stopWatching = [
       () => online.close(),
       () => this.#usage?.close(),
-      records.onChange(credentialKinds, change => this.#credentialChanged(change)),
-      records.onChange(owners.kinds, () => this.#evictInactive()),
-      records.onChange(['ip_restriction', 'ip_policy_rule'], () => this.#recheckAddresses()),
+      () => access.close(),
       options.directory.watch({
         sessionAdded: session => this.#reconnectedElsewhere(session),
         sessionRemoved: session => this.#evictedByPeer(session),
@@ -102,7 +96,6 @@ export class AgentRegistry implements AgentDialer {
 
   close(): void {
     for (const stop of this.#stopWatching) stop()
-    clearImmediate(this.#recheck)
   }
 
   /** An agent has signed in. It replaces an earlier connection of the same session. */
@@ -117,7 +110,7 @@ export class AgentRegistry implements AgentDialer {
     const listed = isListed ? undefined : this.#usage?.take(holderOf(agent), ofSession(record))
     try {
       if (earlier !== undefined) this.#replace(earlier, agent)
-      this.#enter(agent)
+      this.#agents.add(agent)
       await this.#directoryQueue.run(record.id, () => this.#options.directory.addSession(record))
     } catch (error) {
       // It is not signed in, whether or not it is listed.
@@ -132,7 +125,7 @@ export class AgentRegistry implements AgentDialer {
   async remove(id: string, connection: AgentConnection, end: SessionEnd = { lost: false }): Promise<void> {
     const agent = this.#agents.get(id)
     if (agent?.connection !== connection) return
-    this.#leave(agent)
+    this.#agents.delete(agent)
     this.#labelledIds.keep(id, agent.tunnels.values())
     for (const bound of agent.tunnels.values()) bound.cancel()
     await this.#directoryQueue.run(id, async () => {
@@ -256,23 +249,8 @@ export class AgentRegistry implements AgentDialer {
     })
   }
 
-  #enter(agent: ConnectedAgent): void {
-    const { id, credentialId } = agent.record
-    this.#agents.set(id, agent)
-    const siblings = this.#byCredential.get(credentialId) ?? new Set()
-    this.#byCredential.set(credentialId, siblings.add(agent))
-  }
-
-  #leave(agent: ConnectedAgent): void {
-    const { id, credentialId } = agent.record
-    this.#agents.delete(id)
-    const siblings = this.#byCredential.get(credentialId)
-    siblings?.delete(agent)
-    if (siblings?.size === 0) this.#byCredential.delete(credentialId)
-  }
-
   #replace(earlier: ConnectedAgent, agent: ConnectedAgent): void {
-    this.#leave(earlier)
+    this.#agents.delete(earlier)
     agent.inherit(earlier)
     for (const bound of earlier.tunnels.values()) bound.cancel()
     earlier.connection.close('The agent has reconnected.')
@@ -287,14 +265,15 @@ export class AgentRegistry implements AgentDialer {
   }
 
   #isReturning(agent: ConnectedAgent, spec: BindSpec): boolean {
-    return spec.kind === 'address' ? agent.tunnels.has(spec.tunnelId) : this.#left(agent, spec) !== undefined
+    return spec.kind === 'address'
+      ? agent.tunnels.has(spec.tunnelId)
+      : tunnelLeft(agent, spec.labels) !== undefined
   }
 
   async #bind(agent: ConnectedAgent, spec: BindSpec): Promise<TunnelRecord> {
     const credential = this.#requireCredential(agent.record)
     if (spec.kind === 'address') return this.#binder.bindAddress(agent, spec, credential)
-    const left = this.#left(agent, spec) ?? this.#labelledIds.take(agent.record.id, spec.labels)
-    const earlier = left ?? { id: this.#newLabelled(agent, spec), startedAt: undefined }
+    const earlier = this.#labelledIds.next(agent, spec.labels)
     return this.#binder.bindLabels(agent, spec, { acl: credential.acl, earlier })
   }
 
@@ -302,26 +281,6 @@ export class AgentRegistry implements AgentDialer {
   #requireCredential({ credentialId }: SessionRecord): Credential {
     const credential = this.#options.records.credential(credentialId) ?? fail('agent_token_unknown')
     return credential.active ? credential : fail('agent_owner_inactive')
-  }
-
-  /** The labelled tunnel that the agent had on its earlier connection. */
-  #left(agent: ConnectedAgent, { labels }: LabelSpec): LostTunnel | undefined {
-    const key = labelsKey(labels)
-    const isLeft = ({ bound, record }: BoundTunnel) =>
-      !bound && record.address === undefined && labelsKey(record.labels) === key
-    return [...agent.tunnels.values()].find(isLeft)?.record
-  }
-
-  /** Never an id that the session has used: some agents close a tunnel several times, and late. */
-  #newLabelled(agent: ConnectedAgent, { labels }: LabelSpec): string {
-    const { id } = agent.record
-    for (;;) {
-      const candidate = connectionId(
-        labelledId(baseId(id), labels, agent.countLabelled(labelsKey(labels))),
-        connectionNumber(id),
-      )
-      if (!this.#options.directory.tunnels.has(candidate)) return candidate
-    }
   }
 
   async #hold(agent: ConnectedAgent, record: TunnelRecord, waits: boolean): Promise<void> {
@@ -378,52 +337,6 @@ export class AgentRegistry implements AgentDialer {
     const agent = this.#agents.get(id)
     if (agent?.record.node === node && !this.#removing.has(id))
       agent.connection.close('Another agent took over an address of this one.')
-  }
-
-  #credentialChanged({ id, after }: RecordChange): void {
-    for (const agent of this.#byCredential.get(id) ?? []) {
-      if (after === undefined) this.#run(() => this.#evict(agent.record.id, 'The credential was deleted.'))
-      else this.#dropForbidden(agent)
-    }
-    // A certificate authority can change its owner.
-    this.#evictInactive()
-  }
-
-  #evictInactive(): void {
-    const { message } = new Problem('agent_owner_inactive', {})
-    for (const [credentialId, entries] of this.#byCredential) {
-      if (this.#options.records.credential(credentialId)?.active !== false) continue
-      for (const { record } of entries) this.#run(() => this.#evict(record.id, message))
-    }
-  }
-
-  #dropForbidden(agent: ConnectedAgent): void {
-    const credential = this.#options.records.credential(agent.record.credentialId)
-    const acl = credential?.acl ?? []
-    for (const { record } of agent.tunnels.values()) {
-      if (mayBind(acl, record.address, record.labels)) continue
-      const problem = new Problem('acl_refused', { address: record.url, allowed: acl.join(', ') })
-      agent.connection.stopTunnel?.(record.id, problem)
-      this.#run(() => this.unbind(agent.record.id, record.id))
-    }
-  }
-
-  /** Rules change in batches; the sessions are checked once for all of them. */
-  #recheckAddresses(): void {
-    this.#recheck ??= setImmediate(() => {
-      this.#recheck = undefined
-      this.#run(() => this.#evictRefused())
-    })
-  }
-
-  #evictRefused(): void {
-    const restriction = this.#options.records.restriction('agent')
-    if (restriction?.enforced !== true) return
-    for (const { record } of this.#agents.values()) {
-      if (restriction.allows(record.ip)) continue
-      const { message } = new Problem('agent_address_refused', { ip: record.ip })
-      this.#run(() => this.#evict(record.id, message))
-    }
   }
 
   #run(work: () => unknown): void {

@@ -11,6 +11,7 @@ import { AddressAllocator, type AllocatedAddress } from '#gateway/agents/address
 import { checkOptions, readProto } from '#gateway/agents/bind-options.ts'
 import type { AddressSpec, BindSpec, LabelSpec } from '#gateway/agents/bind-spec.ts'
 import type { ConnectedAgent } from '#gateway/agents/connected-agent.ts'
+import type { EarlierId } from '#gateway/agents/labelled-tunnel-ids.ts'
 import { refuseAddress } from '#gateway/agents/refuse-address.ts'
 import type { OnlineNames } from '#gateway/agents/online-names.ts'
 import type { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
@@ -33,12 +34,6 @@ export interface BinderOptions {
 }
 
 /** The state of a tunnel that an agent requests again. */
-interface EarlierId {
-  readonly id: string
-  /** Undefined for a new one. */
-  readonly startedAt: string | undefined
-}
-
 interface Earlier extends EarlierId {
   readonly address: TunnelRecord['address']
   readonly options: BindOptions | undefined
