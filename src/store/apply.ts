@@ -1,5 +1,5 @@
-import { query, type SqlValue, type Steps } from '#store/engine.ts'
-import type { Insertion, Statements } from '#store/statements.ts'
+import { query, type Steps } from '#store/engine.ts'
+import type { Statements } from '#store/statements.ts'
 import { StoreError } from '#store/store-error.ts'
 import type {
   RowChange,
@@ -11,13 +11,16 @@ import type {
   Write,
 } from '#store/store.ts'
 
+type Batch = readonly Write[]
+
 interface Counter {
-  revision: number
-  sequence: number
+  readonly revision: number
+  readonly sequence: number
 }
 
-/** The counters of a transaction, what it has changed so far, and the events about it. */
-interface Progress extends Counter {
+/** What a transaction has changed so far, and the events about it. */
+interface Progress {
+  readonly start: Counter
   readonly changes: RowChange[]
   readonly events: EventRecord[]
 }
@@ -30,14 +33,30 @@ export interface CommittedGroup {
 
 type Standing = Pick<Row, 'id' | 'kind' | 'version'>
 
+const latestRevision = ({ start, changes }: Progress): number => start.revision + changes.length
+const latestSequence = ({ start, events }: Progress): number => start.sequence + events.length
+
 /** JSON for the engines' `each`. Ill-formed text is never stored, and PostgreSQL rejects it. */
 export const idList = (ids: readonly string[]): string => JSON.stringify(ids.map(id => id.toWellFormed()))
+
+/** The row of a batch that only inserts it: it needs no other row, claims nothing, and may have events. */
+function onlyRow(batch: Batch): Row | undefined {
+  let row: Row | undefined
+  for (const write of batch) {
+    if (write.op === 'event') continue
+    if (row !== undefined || write.op !== 'insert') return undefined
+    const { refs, claims } = write.entry
+    if (write.entry.row.parent !== null || refs.length > 0 || claims.length > 0) return undefined
+    row = write.entry.row
+  }
+  return row
+}
 
 /**
  * Whether a batch may be rejected after its first change. The checks of a change come before it, except for claims;
  * an event is never rejected.
  */
-function isRejectedLate(batch: readonly Write[]): boolean {
+function isRejectedLate(batch: Batch): boolean {
   let hasChanged = false
   for (const write of batch) {
     if (hasChanged && write.op !== 'event') return true
@@ -47,54 +66,85 @@ function isRejectedLate(batch: readonly Write[]): boolean {
   return false
 }
 
-/**
- * One transaction for many batches. A rejected batch is rolled back alone, which takes a savepoint unless it has the
- * transaction for itself, or is rejected before it has changed anything.
- */
-export function* commitGroup(sql: Statements, batches: readonly (readonly Write[])[]): Steps<CommittedGroup> {
+/** One transaction for many batches. Neighbours that only insert a row each are inserted together. */
+export function* commitGroup(sql: Statements, batches: readonly Batch[]): Steps<CommittedGroup> {
   yield* query(sql.begin)
-  const start = yield* lockCounter(sql)
-  const alone = batches.length === 1
+  const progress: Progress = { start: yield* lockCounter(sql), changes: [], events: [] }
   const outcomes: CommitOutcome[] = []
-  const changes: RowChange[] = []
-  const events: EventRecord[] = []
-  let counter: Progress = { ...start, changes, events }
+  const rows = batches.map(onlyRow)
+  let inserted = new Set<string>()
 
-  for (const batch of batches) {
-    const isGuarded = !alone && isRejectedLate(batch)
-    if (isGuarded) yield* query(sql.savepoint)
-    const after = { ...counter }
-    const refusal = yield* applyBatch(sql, batch, after)
-    if (refusal === undefined) counter = after
-    else if (isGuarded) yield* query(sql.undo)
-    // Without those of a rejected batch.
-    changes.length = counter.revision - start.revision
-    events.length = counter.sequence - start.sequence
-    if (isGuarded) yield* query(sql.release)
-    outcomes.push(refusal ? { ok: false, refusal } : { ok: true, revision: counter.revision })
+  for (const [index, batch] of batches.entries()) {
+    const row = rows[index]
+    if (row && !rows[index - 1]) inserted = yield* insertRows(sql, rowsFrom(rows, index))
+    const refusal = row
+      ? recordInserted(row, batch, inserted, progress)
+      : yield* applyBatch(sql, batch, progress, batches.length === 1)
+    outcomes.push(refusal ? { ok: false, refusal } : { ok: true, revision: latestRevision(progress) })
   }
 
-  // An unchanged counter means that nothing was written, or nothing that may stay.
-  if (counter.revision === start.revision && counter.sequence === start.sequence) {
+  const { changes, events } = progress
+  // Then nothing was written, or nothing that may stay.
+  if (changes.length === 0 && events.length === 0) {
     yield* query(sql.rollback)
     return { outcomes, changes }
   }
-  yield* insertAll(
-    sql.insertChanges,
-    changes.map(({ revision, kind, id, op }) => [revision, kind, id, op]),
-  )
-  yield* insertAll(
-    sql.insertEvents,
-    events.map(({ id, type, at, body }, index) => [start.sequence + index + 1, id, type, at, body]),
-  )
-  yield* query(sql.writeCounter, counter.revision, counter.sequence)
+  yield* writeLog(sql, progress)
   yield* query(sql.commit)
   return { outcomes, changes }
 }
 
-function* insertAll({ one, all }: Insertion, rows: readonly (readonly SqlValue[])[]): Steps<void> {
-  if (all === undefined) for (const row of rows) yield* query(one, ...row)
-  else if (rows.length > 0) yield* query(all, JSON.stringify(rows))
+/** The rows from here to the next batch that is applied by itself. */
+function rowsFrom(rows: readonly (Row | undefined)[], start: number): readonly Row[] {
+  const end = rows.indexOf(undefined, start)
+  return rows.slice(start, end === -1 ? rows.length : end) as Row[]
+}
+
+/** Returns the ids of the rows that did not exist. */
+function* insertRows(sql: Statements, rows: readonly Row[]): Steps<Set<string>> {
+  const values = rows.map(({ id, kind, parent, version, body }) => [id, kind, parent, version, body])
+  const inserted = new Set<string>()
+  // The parameters of one row are cheaper than JSON.
+  if (sql.inBulk !== undefined && rows.length > 1) {
+    for (const { id } of yield* query<Standing>(sql.inBulk.insertRows, JSON.stringify(values))) inserted.add(id)
+  } else {
+    for (const row of values) for (const { id } of yield* query<Standing>(sql.insertRow, ...row)) inserted.add(id)
+  }
+  return inserted
+}
+
+function recordInserted(
+  { kind, id }: Row,
+  batch: Batch,
+  inserted: Set<string>,
+  progress: Progress,
+): CommitRefusal | undefined {
+  // Of several batches with the same row, the first has inserted it.
+  if (!inserted.delete(id)) return { reason: 'exists', id }
+  record({ kind, id, op: 'insert' }, progress)
+  for (const write of batch) if (write.op === 'event') progress.events.push(write.event)
+  return undefined
+}
+
+/** Writes the changes, the events and the counters of a transaction. */
+function* writeLog(sql: Statements, progress: Progress): Steps<void> {
+  const { start } = progress
+  const changes = progress.changes.map(({ revision, kind, id, op }) => [revision, kind, id, op])
+  const events = progress.events.map(({ id, type, at, body }, index) => [
+    start.sequence + index + 1,
+    id,
+    type,
+    at,
+    body,
+  ])
+  const counter = [latestRevision(progress), latestSequence(progress)]
+  if (sql.inBulk !== undefined) {
+    yield* query(sql.inBulk.writeLog, JSON.stringify(changes), JSON.stringify(events), ...counter)
+    return
+  }
+  for (const change of changes) yield* query(sql.insertChange, ...change)
+  for (const event of events) yield* query(sql.insertEvent, ...event)
+  yield* query(sql.writeCounter, ...counter)
 }
 
 /** Takes the lock that all writers share, then reads the counters. */
@@ -104,32 +154,50 @@ export function* lockCounter(sql: Statements): Steps<Counter> {
   return { revision: counter.revision, sequence: counter.sequence }
 }
 
+/**
+ * A rejected batch is rolled back alone, which takes a savepoint unless it has the transaction for itself, or is
+ * rejected before it has changed anything.
+ */
 function* applyBatch(
   sql: Statements,
-  batch: readonly Write[],
-  counter: Progress,
+  batch: Batch,
+  progress: Progress,
+  isAlone: boolean,
 ): Steps<CommitRefusal | undefined> {
+  const { changes, events } = progress
+  const before = [changes.length, events.length] as const
+  const isGuarded = !isAlone && isRejectedLate(batch)
+  if (isGuarded) yield* query(sql.savepoint)
+  const refusal = yield* applyWrites(sql, batch, progress)
+  if (refusal !== undefined) {
+    if (isGuarded) yield* query(sql.undo)
+    ;[changes.length, events.length] = before
+  }
+  if (isGuarded) yield* query(sql.release)
+  return refusal
+}
+
+function* applyWrites(sql: Statements, batch: Batch, progress: Progress): Steps<CommitRefusal | undefined> {
   for (const write of batch) {
-    const refusal = yield* applyWrite(sql, write, counter)
+    const refusal = yield* applyWrite(sql, write, progress)
     if (refusal !== undefined) return refusal
   }
   return undefined
 }
 
-function* applyWrite(sql: Statements, write: Write, counter: Progress): Steps<CommitRefusal | undefined> {
+function* applyWrite(sql: Statements, write: Write, progress: Progress): Steps<CommitRefusal | undefined> {
   switch (write.op) {
     case 'insert':
     case 'update':
-      return yield* put(sql, write, counter)
+      return yield* put(sql, write, progress)
     case 'remove':
-      return yield* remove(sql, write, counter)
+      return yield* remove(sql, write, progress)
     case 'expect': {
       const standing = yield* standingRows(sql, [write.id])
       return standing.get(write.id)?.version === write.version ? undefined : { reason: 'stale', id: write.id }
     }
     case 'event':
-      counter.sequence += 1
-      counter.events.push(write.event)
+      progress.events.push(write.event)
       return undefined
   }
 }
@@ -137,7 +205,7 @@ function* applyWrite(sql: Statements, write: Write, counter: Progress): Steps<Co
 function* put(
   sql: Statements,
   { op, entry }: Extract<Write, { entry: RowEntry }>,
-  counter: Progress,
+  progress: Progress,
 ): Steps<CommitRefusal | undefined> {
   const { id, kind, parent, version, body } = entry.row
   // A self-reference would only prevent deletion.
@@ -167,7 +235,7 @@ function* put(
   if (op === 'insert' && written.length === 0) return { reason: 'exists', id }
   if (refs.length > 0) yield* query(sql.insertReferences, idList(refs), id)
   const refusal = yield* claim(sql, entry)
-  return refusal ?? record({ kind, id, op }, counter)
+  return refusal ?? record({ kind, id, op }, progress)
 }
 
 function* claim(sql: Statements, { row, claims }: RowEntry): Steps<CommitRefusal | undefined> {
@@ -186,7 +254,7 @@ function* claim(sql: Statements, { row, claims }: RowEntry): Steps<CommitRefusal
 function* remove(
   sql: Statements,
   { id, version }: Extract<Write, { op: 'remove' }>,
-  counter: Progress,
+  progress: Progress,
 ): Steps<CommitRefusal | undefined> {
   const row = (yield* standingRows(sql, [id])).get(id)
   if (row?.version !== version) return { reason: 'stale', id }
@@ -195,12 +263,11 @@ function* remove(
   if (typeof dependent?.id === 'string') return { reason: 'in_use', id, by: dependent.id }
 
   yield* query(sql.removeRow, id)
-  return record({ kind: row.kind, id, op: 'remove' }, counter)
+  return record({ kind: row.kind, id, op: 'remove' }, progress)
 }
 
-function record({ kind, id, op }: Omit<RowChange, 'revision'>, counter: Progress): undefined {
-  counter.revision += 1
-  counter.changes.push({ revision: counter.revision, kind, id, op })
+function record({ kind, id, op }: Omit<RowChange, 'revision'>, progress: Progress): undefined {
+  progress.changes.push({ revision: latestRevision(progress) + 1, kind, id, op })
 }
 
 function* standingRows(sql: Statements, ids: readonly string[]): Steps<Map<string, Standing>> {

@@ -13,10 +13,10 @@ export interface Dialect {
   /** The condition that a column equals one of the strings of such a parameter, in a form that uses an index. */
   readonly among: (parameter: `$${number}`) => string
   /**
-   * Selects the lists of the JSON array that is parameter `$1`, with these types of their items. Undefined where a
+   * Selects the lists of the JSON array that is the parameter, with these types of their items. Undefined where a
    * statement for each row is faster: with PostgreSQL each is a round trip.
    */
-  readonly rowsOf: ((types: readonly string[]) => string) | undefined
+  readonly rowsOf: ((parameter: `$${number}`, types: readonly string[]) => string) | undefined
   readonly begin: string
   /** The first statement of a write transaction: it serializes writers. */
   readonly lockCounter: string
@@ -56,9 +56,9 @@ export const postgres: Dialect = {
   keyedTableEnd: '',
   each: 'SELECT json_array_elements_text($1::json)',
   among: parameter => `= ANY (ARRAY(SELECT json_array_elements_text(${parameter}::json)))`,
-  rowsOf: types => {
+  rowsOf: (parameter, types) => {
     const items = types.map((type, at) => `(item->>${at})::${type}`)
-    return `SELECT ${items.join(', ')} FROM json_array_elements($1::json) AS item`
+    return `SELECT ${items.join(', ')} FROM jsonb_array_elements(${parameter}::jsonb) AS item`
   },
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
   // Each later statement sees all that earlier holders of the row's lock have committed. Acknowledged writes must be

@@ -1,27 +1,20 @@
 import type { Dialect } from '#store/dialect.ts'
 
 const ROW = 'id, kind, parent, version, body'
+const CHANGE = 'revision, kind, id, op'
 const EVENT = 'sequence, id, type, at, body'
 const qualified = (table: string) => ROW.replaceAll(/\w+/g, column => `${table}.${column}`)
 
-/** How rows are inserted: one by one, or, where that is faster, all with one statement. */
-export interface Insertion {
-  readonly one: string
-  readonly all: string | undefined
-}
-
-function insertion(
-  rowsOf: Dialect['rowsOf'],
-  table: string,
-  columns: Readonly<Record<string, string>>,
-): Insertion {
-  const names = Object.keys(columns)
-  const into = `INSERT INTO ${table} (${names.join(', ')})`
-  return {
-    one: `${into} VALUES (${names.map((_, at) => `$${at + 1}`).join(', ')})`,
-    all: rowsOf && `${into} ${rowsOf(Object.values(columns))}`,
-  }
-}
+/** Each row is a list of its values, in a JSON array. */
+const bulkStatements = (rowsOf: NonNullable<Dialect['rowsOf']>, integer: string) => ({
+  insertRows: `INSERT INTO resource (${ROW}) ${rowsOf('$1', ['TEXT', 'TEXT', 'TEXT', integer, 'TEXT'])}
+    ON CONFLICT DO NOTHING RETURNING id`,
+  writeLog: `WITH changes AS (
+      INSERT INTO change (${CHANGE}) ${rowsOf('$1', [integer, 'TEXT', 'TEXT', 'TEXT'])}),
+    events AS (
+      INSERT INTO event (${EVENT}) ${rowsOf('$2', [integer, 'TEXT', 'TEXT', 'TEXT', 'TEXT'])})
+    UPDATE counter SET revision = $3, sequence = $4 WHERE id = 1`,
+})
 
 /** The SQL of one engine. Parameters are `$1`, `$2` and so on for both. */
 export const statements = ({ each, among, begin, lockCounter, rowsOf, integer }: Dialect) => ({
@@ -52,14 +45,10 @@ export const statements = ({ each, among, begin, lockCounter, rowsOf, integer }:
     ON CONFLICT DO NOTHING RETURNING owner`,
   claimOwner: 'SELECT owner FROM claim WHERE namespace = $1 AND value = $2',
   removeClaims: 'DELETE FROM claim WHERE owner = $1',
-  insertChanges: insertion(rowsOf, 'change', { revision: integer, kind: 'TEXT', id: 'TEXT', op: 'TEXT' }),
-  insertEvents: insertion(rowsOf, 'event', {
-    sequence: integer,
-    id: 'TEXT',
-    type: 'TEXT',
-    at: 'TEXT',
-    body: 'TEXT',
-  }),
+  insertChange: `INSERT INTO change (${CHANGE}) VALUES ($1, $2, $3, $4)`,
+  insertEvent: `INSERT INTO event (${EVENT}) VALUES ($1, $2, $3, $4, $5)`,
+  /** Undefined where a statement for each row is faster. */
+  inBulk: rowsOf && bulkStatements(rowsOf, integer),
 
   row: `SELECT ${ROW} FROM resource WHERE id = $1`,
   rows: `SELECT ${ROW} FROM resource WHERE id ${among('$1')}`,

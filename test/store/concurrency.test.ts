@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CommitOutcome, Store } from '#store/store.ts'
 import { forEachDriver } from './drivers.ts'
-import { domain, event, insert, remove, update, write } from './writes.ts'
+import { domain, event, ids, insert, remove, update, write } from './writes.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
@@ -70,6 +70,42 @@ forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
       seen,
       numbers(100).map(n => n + 1),
     )
+  })
+
+  test('applies the batches of one transaction in the order of their calls', async () => {
+    await using stores = await openTwo()
+    const { first: store } = stores
+    const batches = [
+      [insert('a', { body: '"first"' }), event('e1')],
+      [insert('b')],
+      [insert('a', { body: '"second"' }), event('e2')],
+      [event('e3'), insert('c', { parent: 'd' })],
+      [event('e4'), insert('d'), event('e5')],
+      [insert('c', { parent: 'd' })],
+      [insert('e')],
+      [remove('e')],
+      [insert('e', { body: '"again"' })],
+    ]
+    const outcomes = await Promise.all(batches.map(batch => store.commit(batch)))
+    assert.deepEqual(outcomes, [
+      { ok: true, revision: 1 },
+      { ok: true, revision: 2 },
+      { ok: false, refusal: { reason: 'exists', id: 'a' } },
+      { ok: false, refusal: { reason: 'missing', id: 'c', target: 'd' } },
+      { ok: true, revision: 3 },
+      { ok: true, revision: 4 },
+      { ok: true, revision: 5 },
+      { ok: true, revision: 6 },
+      { ok: true, revision: 7 },
+    ])
+    const changes = await store.changes(0, 99)
+    assert.deepEqual(
+      changes.map(({ id, op }) => `${op} ${id}`),
+      ['insert a', 'insert b', 'insert d', 'insert c', 'insert e', 'remove e', 'insert e'],
+    )
+    assert.deepEqual(ids(await store.events(0, 99)), ['e1', 'e4', 'e5'])
+    assert.equal((await store.get('a'))?.body, '"first"')
+    assert.equal((await store.get('e'))?.body, '"again"')
   })
 
   test('loses no update', async () => {
