@@ -168,17 +168,19 @@ class Reader {
     }
   }
 
+  /** Later changes than the latest at its start have a pass of their own. */
   async #catchUp(): Promise<void> {
     const { store } = this.#options
-    for (;;) {
-      const revision = await store.revision()
-      if (revision === this.#revision) return
+    const latest = await store.revision()
+    // It is another database.
+    if (latest < this.#revision) return this.load()
+    while (this.#revision < latest) {
       const changes = await store.changes(this.#revision, PAGE)
       // A gap: changes were pruned before they were read, or it is another database.
       if (changes[0]?.revision !== this.#revision + 1) return this.load()
       const batch = await this.#resolve(changes)
       if (this.#stopped) return
-      this.#revision = changes.at(-1)?.revision ?? revision
+      this.#revision = changes.at(-1)?.revision ?? latest
       if (batch.length > 0) guarded(this.#background, () => this.#follower.changes(batch))
     }
   }
