@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { hooksOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { keepsSecrets } from '#api/records.ts'
-import { isEmpty, mapSecrets, type ResourceBody } from '#contract/body.ts'
+import { fieldsOf, isEmpty, mapSecrets, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { Shape } from '#contract/shape.ts'
 import type { Row } from '#store/store.ts'
@@ -43,12 +43,12 @@ function digestOf(kind: Kind): string | undefined {
 function inWrittenForm(kind: Kind, body: ResourceBody): ResourceBody {
   const digest = digestOf(kind)
   if (digest === undefined) return body
-  return Object.fromEntries(
-    Object.entries(kind.shape).flatMap(([name, field]) => {
-      const value = name === 'uri' ? digest : (body[name] ?? null)
-      return field.omitWhenUnset && isEmpty(value) ? [] : [[name, value]]
-    }),
-  )
+  const written: ResourceBody = {}
+  for (const { name, field } of fieldsOf(kind.shape)) {
+    const value = name === 'uri' ? digest : (body[name] ?? null)
+    if (!field.omitWhenUnset || !isEmpty(value)) written[name] = value
+  }
+  return written
 }
 
 /** Builds responses directly from the text of rows, for kinds where that is possible. */

@@ -6,13 +6,29 @@ import type { Field, Shape, ReferenceTarget } from '#contract/shape.ts'
 /** A stored resource: keyed by the names read, with ids in place of Refs. */
 export type ResourceBody = Record<string, unknown>
 
+interface NamedField {
+  readonly name: string
+  readonly field: Field
+}
+
+const listed = new WeakMap<Shape, readonly NamedField[]>()
+
+/** The fields of a shape in order, listed once: every request uses them. */
+export function fieldsOf(shape: Shape): readonly NamedField[] {
+  const known = listed.get(shape)
+  if (known) return known
+  const fields = Object.entries(shape).map(([name, field]) => ({ name, field }))
+  listed.set(shape, fields)
+  return fields
+}
+
 /**
  * Removes nulls: clients send null for absent values, except for unset fields. Only for fields of the shape; a null
  * inside a map or a list is invalid and left for validation.
  */
 export function withoutNulls(shape: Shape, given: ResourceBody): ResourceBody {
   const cleaned = { ...given }
-  for (const [name, field] of Object.entries(shape)) {
+  for (const { name, field } of fieldsOf(shape)) {
     const key = writtenName(name, field)
     const value = cleaned[key]
     if (value === null && field.omitWhenUnset) cleaned[key] = fallback(field)
@@ -36,28 +52,12 @@ const absent = (field: Field): unknown => (field.earlier === undefined ? fallbac
 export function decode(shape: Shape, given: ResourceBody, current?: ResourceBody): ResourceBody {
   const operation = current ? 'update' : 'create'
   const kept: ResourceBody = {}
-  for (const [name, field] of Object.entries(shape)) {
+  for (const { name, field } of fieldsOf(shape)) {
     const value = isWritable(field, operation) ? given[writtenName(name, field)] : undefined
     if (value === undefined) kept[name] = current ? (current[name] ?? absent(field)) : fallback(field)
     else kept[name] = field.shape && isPlainObject(value) ? decode(field.shape, value) : value
   }
   return kept
-}
-
-interface ReadableField {
-  readonly name: string
-  readonly field: Field
-}
-
-const readableFields = new WeakMap<Shape, readonly ReadableField[]>()
-
-/** The readable fields, computed once: every response uses them. */
-function readable(shape: Shape): readonly ReadableField[] {
-  const known = readableFields.get(shape)
-  if (known) return known
-  const fields = Object.entries(shape).flatMap(([name, field]) => (field.read ? [{ name, field }] : []))
-  readableFields.set(shape, fields)
-  return fields
 }
 
 /** Whether a field with this value counts as unset. */
@@ -72,9 +72,8 @@ export function encode(
   secrets: 'show' | 'mask',
 ): ResourceBody {
   const view: ResourceBody = {}
-  const fields = readable(shape)
-  for (let index = 0; index < fields.length; index++) {
-    const { name, field } = fields[index] as ReadableField
+  for (const { name, field } of fieldsOf(shape)) {
+    if (!field.read) continue
     const value = kept[name] ?? absent(field)
     if (field.omitWhenUnset && isEmpty(value)) continue
     if (field.secret === 'masked' || (field.secret && secrets === 'mask'))
@@ -113,12 +112,16 @@ function idsIn(value: unknown): string[] {
 
 /** Every id of another resource in a stored body. */
 export function references(shape: Shape, kept: ResourceBody, path = ''): ResourceReference[] {
-  return Object.entries(shape).flatMap(([name, field]) => {
+  const found: ResourceReference[] = []
+  for (const { name, field } of fieldsOf(shape)) {
     const value = kept[name]
     const { target } = field
-    if (target) return idsIn(value).map(id => ({ id, target, field: path + writtenName(name, field) }))
-    return field.shape && isPlainObject(value) ? references(field.shape, value, `${path}${name}.`) : []
-  })
+    if (target)
+      for (const id of idsIn(value)) found.push({ id, target, field: path + writtenName(name, field) })
+    else if (field.shape && isPlainObject(value))
+      found.push(...references(field.shape, value, `${path}${name}.`))
+  }
+  return found
 }
 
 /** A secret is a string or contains strings; an empty one needs no masking. */
@@ -137,7 +140,7 @@ export function mapSecrets(
   change: (value: string) => string,
 ): ResourceBody {
   const changed = { ...kept }
-  for (const [name, field] of Object.entries(shape)) {
+  for (const { name, field } of fieldsOf(shape)) {
     const value = kept[name]
     if (field.secret) changed[name] = changeEach(value, change)
     else if (field.shape && isPlainObject(value)) changed[name] = mapSecrets(field.shape, value, change)
