@@ -59,22 +59,24 @@ const copy = (from: string, to: string): Buffer => execFileSync('cp', ['--archiv
 const hasEnded = (server: ChildProcess | undefined): boolean =>
   server === undefined || server.exitCode !== null || server.signalCode !== null
 
-export async function startPostgres(): Promise<TestPostgres> {
-  const cluster = await newCluster()
+/** `settings` (`name=value`) are for what the tests' own would falsify. */
+export async function startPostgres(settings: readonly string[] = []): Promise<TestPostgres> {
+  const cluster = await newCluster([...SETTINGS, ...settings])
   return cluster.startAfter(() => cluster.initialise())
 }
 
-async function newCluster(): Promise<Cluster> {
+async function newCluster(settings: readonly string[]): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'adit-pg-'))
   const user = account()
   if (user) chownSync(folder, user.uid, user.gid)
-  return new Cluster({ folder, user, bin: programs() })
+  return new Cluster({ folder, user, bin: programs(), settings })
 }
 
 class Cluster implements TestPostgres {
   readonly #folder: string
   readonly #user: Account | undefined
   readonly #bin: string
+  readonly #settings: readonly string[]
   #server: ChildProcess | undefined
   #databases = 0
   #log = ''
@@ -84,10 +86,16 @@ class Cluster implements TestPostgres {
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 })
   }
 
-  constructor(options: { folder: string; user: Account | undefined; bin: string }) {
+  constructor(options: {
+    folder: string
+    user: Account | undefined
+    bin: string
+    settings: readonly string[]
+  }) {
     this.#folder = options.folder
     this.#user = options.user
     this.#bin = options.bin
+    this.#settings = options.settings
     process.on('exit', this.#onExit)
   }
 
@@ -134,7 +142,7 @@ class Cluster implements TestPostgres {
   }
 
   async startStandby(): Promise<TestPostgres> {
-    const standby = await newCluster()
+    const standby = await newCluster(this.#settings)
     await standby.startAfter(() => standby.#copyOf(this))
     await this.administer(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
     await this.administer('SELECT pg_reload_conf()')
@@ -186,7 +194,7 @@ class Cluster implements TestPostgres {
   }
 
   #spawn(): void {
-    const settings = [`unix_socket_directories=${this.#folder}`, ...SETTINGS].flatMap(one => ['-c', one])
+    const settings = [`unix_socket_directories=${this.#folder}`, ...this.#settings].flatMap(one => ['-c', one])
     const server = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], {
       ...this.#user,
       cwd: this.#folder,
