@@ -83,22 +83,32 @@ async function writes(load: Load): Promise<Row> {
 /** What the tests change is as PostgreSQL has it by default: commits reach the disk. */
 const AS_INSTALLED = ['fsync=on', 'shared_buffers=128MB', 'max_connections=100']
 
-/** Adit on PostgreSQL against as many clients of it, which commit one row after another. */
-async function postgresWrites(load: Load): Promise<Row> {
+/**
+ * Adit on PostgreSQL against as many clients of it, which commit one row after another, and against a bare server with
+ * the same transactions.
+ */
+async function* postgresWrites(load: Load): AsyncGenerator<Row> {
   await using parts = new AsyncDisposableStack()
   const postgres = await startPostgres(AS_INSTALLED)
   parts.defer(() => postgres.stop())
   const environment = { ADIT_DATABASE_URL: await postgres.newDatabase() }
   const adit = parts.use(await Adit.start(newFolder(), environment))
-  const inserts = program('insert-program.ts')
-  parts.defer(() => void inserts.kill())
+  const [inserts, groups] = [program('insert-program.ts'), program('post-groups-program.ts')]
+  parts.defer(() => void (inserts.kill() && groups.kill()))
   const url = await postgres.newDatabase()
-  const post = adit.post('/ip_policies', { description: 'bench' })
-  return await compare(
+  const post = { ...adit.post('/ip_policies', { description: 'bench' }), connections: 64, until: ROUND }
+  yield await compare(
     'POST ip_policies, 64 connections, vs one-row commits of PostgreSQL',
-    () => load.run({ ...post, connections: 64, until: ROUND }),
+    () => load.run(post),
     () => ask(inserts, { url, clients: 64, ...ROUND }),
     { atLeast: 0.5 },
+  )
+  const { port } = await ask<{ port: number }>(groups, { url: await postgres.newDatabase() })
+  yield await compare(
+    'the same, vs a bare server with the same transactions',
+    () => load.run(post),
+    () => load.run({ ...post, port }),
+    undefined,
   )
 }
 
@@ -123,5 +133,5 @@ export async function* api(): AsyncGenerator<Row> {
     })
   }
   yield await writes(load)
-  yield await postgresWrites(load)
+  yield* postgresWrites(load)
 }

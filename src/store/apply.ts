@@ -106,9 +106,11 @@ function* insertRows(sql: Statements, rows: readonly Row[]): Steps<Set<string>> 
   const inserted = new Set<string>()
   // The parameters of one row are cheaper than JSON.
   if (sql.inBulk !== undefined && rows.length > 1) {
-    for (const { id } of yield* query<Standing>(sql.inBulk.insertRows, JSON.stringify(values))) inserted.add(id)
+    for (const { id } of yield* query<Standing>(sql.inBulk.insertRows, JSON.stringify(values)))
+      inserted.add(id)
   } else {
-    for (const row of values) for (const { id } of yield* query<Standing>(sql.insertRow, ...row)) inserted.add(id)
+    for (const row of values)
+      for (const { id } of yield* query<Standing>(sql.insertRow, ...row)) inserted.add(id)
   }
   return inserted
 }

@@ -10,7 +10,9 @@ const sql = statements(postgres)
 
 /** The statements of a group, as a database answers them in which none of its rows exist. */
 function statementsOf(batches: readonly (readonly Write[])[]): string[] {
-  const inserted = batches.flat().flatMap(write => (write.op === 'insert' ? [{ id: write.entry.row.id }] : []))
+  const inserted = batches
+    .flat()
+    .flatMap(write => (write.op === 'insert' ? [{ id: write.entry.row.id }] : []))
   const run = commitGroup(sql, batches)
   const texts: string[] = []
   for (let step = run.next(); !step.done;) {
@@ -28,7 +30,13 @@ suite('a group of batches on PostgreSQL', () => {
 
   test('takes as many round trips for 50 new rows as for one', () => {
     assert.deepEqual(statementsOf(plain), [begin, lockCounter, inBulk?.insertRows, inBulk?.writeLog, commit])
-    assert.deepEqual(statementsOf(plain.slice(0, 1)), [begin, lockCounter, insertRow, inBulk?.writeLog, commit])
+    assert.deepEqual(statementsOf(plain.slice(0, 1)), [
+      begin,
+      lockCounter,
+      insertRow,
+      inBulk?.writeLog,
+      commit,
+    ])
   })
 
   test('inserts a row with a claim by itself, between its neighbours', () => {

@@ -194,7 +194,10 @@ class Cluster implements TestPostgres {
   }
 
   #spawn(): void {
-    const settings = [`unix_socket_directories=${this.#folder}`, ...this.#settings].flatMap(one => ['-c', one])
+    const settings = [`unix_socket_directories=${this.#folder}`, ...this.#settings].flatMap(one => [
+      '-c',
+      one,
+    ])
     const server = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], {
       ...this.#user,
       cwd: this.#folder,
