@@ -48,7 +48,8 @@ class Heartbeat {
   #stream: TunnelStream | undefined
   #opening = false
   #sent: { readonly beat: Buffer; readonly at: number } | undefined
-  #nextBeat = performance.now()
+  readonly #begun = performance.now()
+  #nextBeat = this.#begun
   /** When the next turn is due. */
   #due = this.#nextBeat
   /** How much of the silence this process was blocked. */
@@ -88,11 +89,12 @@ class Heartbeat {
   }
 
   #deadline(now: number): number {
-    const { lastInput } = this.#session
-    if (lastInput !== this.#silentSince) this.#blockedMs = 0
-    this.#silentSince = lastInput
-    this.#blockedMs += Math.max(0, now - Math.max(this.#due, lastInput))
-    return lastInput + this.#limitMs + this.#blockedMs
+    // Before the first beat the peer may have had nothing to send, such as while it waited for a response.
+    const silentSince = Math.max(this.#session.lastInput, this.#begun)
+    if (silentSince !== this.#silentSince) this.#blockedMs = 0
+    this.#silentSince = silentSince
+    this.#blockedMs += Math.max(0, now - Math.max(this.#due, silentSince))
+    return silentSince + this.#limitMs + this.#blockedMs
   }
 
   #beat(now: number): void {

@@ -51,6 +51,16 @@ suite('a heartbeat', () => {
     assert.ok(waited >= 95, `${waited} ms`)
   })
 
+  test('does not count silence from before its start', async () => {
+    const { session, peer } = facing({ role: 'server' })
+    const start = session.lastInput + 2 * short.limitMs
+    await until(() => performance.now() > start)
+    startHeartbeat(session, short)
+    await peer.next(isBeat(2))
+    assert.equal((await session.closed).code, 'peer_eof', 'silence after that counts')
+    assert.ok(performance.now() >= start + short.limitMs)
+  })
+
   test('does not count the time in which its own process was blocked', async () => {
     const { session, peer } = facing({ role: 'server' })
     startHeartbeat(session, short)
