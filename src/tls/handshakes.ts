@@ -5,19 +5,30 @@ import { RoundRobin } from '#base/round-robin.ts'
 import { plainAddress } from '#base/addresses.ts'
 
 export interface HandshakeLimits {
-  /** From the connection to the end of the handshake. */
+  /** To send the ClientHello, and from the begin of the handshake to its end. */
   readonly deadlineMs: number
-  /** Concurrent handshakes; one more closes the oldest of the address that has most. */
+  /** Between the two, while others compute. A client that waits for longer has probably given up. */
+  readonly waitMs: number
+  /** Connections before the end of their handshake; one more closes the oldest of the address that has most. */
   readonly pending: number
+  /** Those of them that have begun; others wait, so that these can finish in time. */
+  readonly active: number
   /** Handshakes started per turn of the event loop: the signature of each blocks all others. */
   readonly perTurn: number
 }
 
-const handshakeDefaults: HandshakeLimits = { deadlineMs: 10_000, pending: 2048, perTurn: 16 }
+const handshakeDefaults: HandshakeLimits = {
+  deadlineMs: 10_000,
+  waitMs: 5000,
+  pending: 2048,
+  active: 2048,
+  perTurn: 16,
+}
 
 interface Pending {
   readonly client: string
-  readonly timer: NodeJS.Timeout
+  timer: NodeJS.Timeout
+  isActive: boolean
 }
 
 interface QueuedHandshake {
@@ -28,7 +39,7 @@ interface QueuedHandshake {
 /**
  * Limits the handshakes of a process. At the limit, the address with most of them loses its oldest: normal ones are
  * quick, so a flood of stalled ones evicts itself and cannot keep others out. Those waiting to compute are scheduled
- * round robin by address.
+ * round robin by address. The time that they wait for others is not that of their handshake.
  */
 export class Handshakes {
   readonly #limits: HandshakeLimits
@@ -37,6 +48,7 @@ export class Handshakes {
   readonly #ofClient = new Map<string, Set<Socket>>()
   readonly #clients = new Holdings<string>()
   readonly #waiting = new RoundRobin<QueuedHandshake>()
+  #active = 0
   #begun = 0
   #scheduled = false
 
@@ -48,18 +60,33 @@ export class Handshakes {
     return this.#pending.size
   }
 
-  /** From here on the socket is destroyed unless `leave` is called in time. */
+  /** From here on the socket is destroyed unless each step is done in time. */
   enter(socket: Socket): void {
     const oldest = this.#pending.size >= this.#limits.pending ? this.#oldest() : undefined
-    const timer = setTimeout(() => socket.destroy(), this.#limits.deadlineMs)
+    const timer = closeAfter(socket, this.#limits.deadlineMs)
     const client = clientOf(socket)
-    this.#pending.set(socket, { client, timer })
+    this.#pending.set(socket, { client, timer, isActive: false })
     this.#ofClient.set(client, (this.#ofClient.get(client) ?? new Set()).add(socket))
     this.#clients.add(client)
     socket.on('close', () => this.leave(socket))
     if (oldest === undefined) return
     this.leave(oldest)
     oldest.destroy()
+  }
+
+  /** Resolves when this one may compute. */
+  acquire(socket: Socket): Promise<void> {
+    this.#restart(socket, this.#limits.waitMs)
+    const { promise, resolve: begin } = Promise.withResolvers<void>()
+    this.#waiting.push(clientOf(socket), { socket, begin })
+    this.#schedule()
+    if (this.#mayBegin) this.#begin()
+    return promise
+  }
+
+  /** The handshake is complete, so it has no deadline any more; it counts as active until `leave`. */
+  complete(socket: Socket): void {
+    clearTimeout(this.#pending.get(socket)?.timer)
   }
 
   leave(socket: Socket): void {
@@ -71,30 +98,47 @@ export class Handshakes {
     const others = this.#ofClient.get(pending.client)
     others?.delete(socket)
     if (others?.size === 0) this.#ofClient.delete(pending.client)
+    if (!pending.isActive) return
+    this.#active--
+    if (this.#waiting.size > 0) this.#schedule()
   }
 
-  /** Resolves when this one may compute. */
-  acquire(socket: Socket): Promise<void> {
-    const { promise, resolve: begin } = Promise.withResolvers<void>()
-    this.#waiting.push(clientOf(socket), { socket, begin })
-    if (!this.#scheduled) setImmediate(() => this.#nextTurn())
-    this.#scheduled = true
-    if (this.#begun < this.#limits.perTurn) this.#begin()
-    return promise
+  get #mayBegin(): boolean {
+    const { active, perTurn } = this.#limits
+    return this.#waiting.size > 0 && this.#active < active && this.#begun < perTurn
   }
 
   /** Aborted ones cost nothing, and must not pile up. */
   #begin(): void {
     const next = this.#waiting.shift()
-    if (next?.socket.destroyed === false) this.#begun++
+    const pending = next && this.#restart(next.socket, this.#limits.deadlineMs)
+    if (pending) {
+      pending.isActive = true
+      this.#active++
+      this.#begun++
+    }
     next?.begin()
   }
 
+  #schedule(): void {
+    if (!this.#scheduled) setImmediate(() => this.#nextTurn())
+    this.#scheduled = true
+  }
+
   #nextTurn(): void {
+    this.#scheduled = false
     this.#begun = 0
-    while (this.#waiting.size > 0 && this.#begun < this.#limits.perTurn) this.#begin()
-    this.#scheduled = this.#begun > 0
-    if (this.#scheduled) setImmediate(() => this.#nextTurn())
+    while (this.#mayBegin) this.#begin()
+    if (this.#begun > 0) this.#schedule()
+  }
+
+  /** Gives a socket that is still open this much time; otherwise undefined. */
+  #restart(socket: Socket, ms: number): Pending | undefined {
+    const pending = this.#pending.get(socket)
+    if (pending === undefined || socket.destroyed) return undefined
+    clearTimeout(pending.timer)
+    pending.timer = closeAfter(socket, ms)
+    return pending
   }
 
   #oldest(): Socket | undefined {
@@ -102,5 +146,7 @@ export class Handshakes {
     return oldest
   }
 }
+
+const closeAfter = (socket: Socket, ms: number): NodeJS.Timeout => setTimeout(() => socket.destroy(), ms)
 
 const clientOf = ({ remoteAddress = '' }: Socket): string => clientNetwork(plainAddress(remoteAddress))

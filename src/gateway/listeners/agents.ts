@@ -15,7 +15,7 @@ import { elsewhereAlpn, OWN_ALPN } from '#tunnel/alpn.ts'
 
 export interface AgentListenerOptions extends AgentSessionOptions {
   readonly certificates: Pick<Certificates, 'contextFor' | 'has'>
-  /** Connections that have not signed in yet. */
+  /** Connections that have not signed in yet, including those that wait until they may. */
   readonly unauthenticated?: Partial<AdmissionLimits>
   readonly handshakes?: Partial<HandshakeLimits>
   readonly sharesPorts?: SharesPorts | undefined
@@ -27,7 +27,9 @@ export interface AgentListenerOptions extends AgentSessionOptions {
 
 // Signed-in connections are limited as sessions.
 const OPEN: AdmissionLimits = { total: 110_000, perAddress: 110_000 }
-const UNAUTHENTICATED: AdmissionLimits = { total: 512, perAddress: 100 }
+// One that waits costs a socket; one that signs in costs ten times as much.
+const UNAUTHENTICATED: AdmissionLimits = { total: 4096, perAddress: 100 }
+const SIGNING_IN = 512
 
 const AGENT_ALPN = alpnList(OWN_ALPN)
 
@@ -52,7 +54,8 @@ export class AgentListener {
     this.#closing = options.closing ?? new ClosingSockets()
     this.#elsewhere = elsewhereAlpn(info.node)
     this.#unauthenticated = new Admission({ ...UNAUTHENTICATED, ...options.unauthenticated })
-    this.#handshakes = new Handshakes({ pending: UNAUTHENTICATED.total, ...options.handshakes })
+    const { total: pending } = UNAUTHENTICATED
+    this.#handshakes = new Handshakes({ pending, active: SIGNING_IN, ...options.handshakes })
     this.#acceptor = new Acceptor({
       admission: new Admission(OPEN),
       log,
@@ -124,12 +127,13 @@ export class AgentListener {
         alpn: peeked.hello.alpn.includes(OWN_ALPN) ? AGENT_ALPN : undefined,
         clientCertificate: false,
       })
-      this.#handshakes.leave(socket)
+      this.#handshakes.complete(socket)
       handshaken?.((performance.now() - begun) / 1000)
       const agent = new AgentSession(secured, ip, this.#options)
       this.#agents.add(agent)
       void agent.ended.then(() => this.#agents.delete(agent))
       await agent.settled
+      this.#handshakes.leave(socket)
       leave()
     } catch (error) {
       log.debug({ error, ip }, 'agent connection failed')

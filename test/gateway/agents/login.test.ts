@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { tokenHash } from '#base/secrets.ts'
 import type { SessionRecord } from '#registry/directory.ts'
 import { call } from '#tunnel/rpc.ts'
@@ -190,6 +191,54 @@ suite('a connection before it has signed in', () => {
     slow.resolve()
     assert.equal((await answer).Error, '')
     next.drop()
+  })
+
+  test('is not taken for silent when its sign-in has taken the gateway longer than that', async t => {
+    const heartbeat = { intervalMs: 20, limitMs: 120 }
+    await using gateway = await startGateway({ agents: { heartbeat } })
+    const { directory, source } = gateway
+    const add = directory.addSession.bind(directory)
+    t.mock.method(directory, 'addSession', async (record: SessionRecord) => {
+      await pause(2 * heartbeat.limitMs)
+      return add(record)
+    })
+    const agent = await TestAgent.connect(gateway)
+    assert.equal((await agent.auth(source.credential().token)).Error, '')
+    agent.drop()
+  })
+
+  test('waits while others sign in, and is not closed for that', async () => {
+    // Each handshake takes so long that most wait for longer than one may take.
+    const [agents, deadlineMs, slowMs] = [20, 400, 60]
+    const block = (): void => {
+      for (const until = performance.now() + slowMs; performance.now() < until;);
+    }
+    await using gateway = await startGateway({
+      agents: { handshakes: { deadlineMs, active: 2, perTurn: 1 }, handshaken: block },
+    })
+    const { token } = gateway.source.credential()
+    const begun = performance.now()
+    const signedIn = await Promise.all(Array.from({ length: agents }, () => TestAgent.signIn(gateway, token)))
+    assert.ok(performance.now() - begun > 2 * deadlineMs)
+    for (const agent of signedIn) agent.drop()
+  })
+
+  test('that has waited too long for others is closed before its handshake costs anything', async () => {
+    const waitMs = 100
+    let handshakes = 0
+    await using gateway = await startGateway({
+      agents: { handshakes: { waitMs, active: 1 }, handshaken: () => handshakes++ },
+    })
+    const { token } = gateway.source.credential()
+    // It does not sign in before the others have waited too long.
+    const slow = await TestAgent.connect(gateway)
+    const late = Promise.all([0, 1].map(() => assert.rejects(TestAgent.connect(gateway))))
+    await until(() => gateway.listener.connections === 3)
+    await pause(2 * waitMs)
+    assert.equal((await slow.auth(token)).Error, '')
+    await late
+    assert.equal(handshakes, 1)
+    await TestAgent.signIn(gateway, token)
   })
 
   test('is closed when it does not complete the TLS handshake in time', async () => {
