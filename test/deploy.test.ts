@@ -6,12 +6,10 @@ import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
-import { silentLog } from '#base/log.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
 import { Registry } from '#base/metrics.ts'
 import { SettingError } from '#base/setting-values.ts'
 import { anchorOf } from '#reference/markdown.ts'
-import { LocalDirectory } from '#registry/local-directory.ts'
 import { declareClusterMetrics } from '#server/cluster-metrics.ts'
 import { start } from './server/program.ts'
 import { startServer } from './support/server.ts'
@@ -210,10 +208,10 @@ suite('the metrics', () => {
     })
     // The tests of clusters check that their nodes export these.
     const ofCluster = new Registry()
-    const { sessions, tunnels } = new LocalDirectory(silentLog)
+    const directory = { countsOf: () => ({ agents: 0, tunnels: 0 }) }
     const membership = { nodes: new Map(), leaseAgeMs: 0, isDraining: false }
     const forwards = { connected: 0, failed: 0 }
-    const cluster = { node: 'nd_1', links: 0, forwards, membership, directory: { sessions, tunnels } }
+    const cluster = { node: 'nd_1', links: 0, forwards, membership, directory }
     declareClusterMetrics(ofCluster, cluster, () => 0)
     exported += renderMetrics(ofCluster.snapshot())
   })

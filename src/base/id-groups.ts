@@ -16,6 +16,11 @@ export class IdGroups {
     return typeof ids === 'string' ? [ids] : [...ids]
   }
 
+  count(key: string): number {
+    const ids = this.#groups.get(key)
+    return typeof ids === 'object' ? ids.size : Number(ids !== undefined)
+  }
+
   add(key: string, id: string): void {
     const ids = this.#groups.get(key)
     if (ids === undefined) this.#groups.set(key, id)

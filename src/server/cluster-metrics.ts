@@ -1,20 +1,14 @@
 import type { Registry } from '#base/metrics.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
-import { machineOf } from '#registry/machine-of.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
-
-type OnlineRecords = ReadonlyMap<string, { readonly node: string }>
 
 /** What the metrics need of a cluster. */
 export interface MeasuredCluster extends Pick<Cluster, 'node' | 'links' | 'forwards'> {
   readonly membership: {
     readonly nodes: ReadonlyMap<string, { readonly state: Membership['serving'][number]['state'] }>
   } & Pick<Membership, 'leaseAgeMs' | 'isDraining'>
-  readonly directory: { readonly sessions: OnlineRecords; readonly tunnels: OnlineRecords }
+  readonly directory: Pick<Cluster['directory'], 'countsOf'>
 }
-
-const count = <T>(records: ReadonlyMap<string, T>, passes: (record: T) => boolean): number =>
-  [...records.values()].filter(passes).length
 
 const STATES = ['live', 'draining', 'expired'] as const
 
@@ -30,14 +24,12 @@ export function declareClusterMetrics(
   const { membership, directory, node } = cluster
   const nodes = registry.gauges('adit_cluster_nodes', 'Nodes of the cluster, by state.', ['state'], 'max')
   for (const state of STATES)
-    nodes.with(state).from(() => count(membership.nodes, each => each.state === state))
+    nodes.with(state).from(() => [...membership.nodes.values()].filter(each => each.state === state).length)
   const own = (name: string, help: string, value: () => number): void =>
     registry.gauges(name, help, ['node']).with(node).from(value)
-  const here = (records: OnlineRecords): number => count(records, each => machineOf(each.node) === node)
-  own('adit_node_agents', 'Connections of agents to this node; an agent has several.', () =>
-    here(directory.sessions),
-  )
-  own('adit_node_tunnels', 'Tunnels through those connections.', () => here(directory.tunnels))
+  const here = () => directory.countsOf(node)
+  own('adit_node_agents', 'Connections of agents to this node; an agent has several.', () => here().agents)
+  own('adit_node_tunnels', 'Tunnels through those connections.', () => here().tunnels)
   own('adit_node_clients', 'Connections of clients to this node.', clients)
   own('adit_node_lease_age_seconds', 'Since this node last renewed its lease.', () =>
     Math.max(0, membership.leaseAgeMs / 1000),

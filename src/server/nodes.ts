@@ -8,7 +8,6 @@ import type { GatewayHandle } from '#cluster/gateway-handle.ts'
 import type { Cluster } from '#cluster/nodes/cluster.ts'
 import type { NodeAddresses } from '#domains/dns.ts'
 import type { ShownZone } from '#domains/shown-zones.ts'
-import { machineOf } from '#registry/machine-of.ts'
 import type { ClusterNode } from '#cluster/nodes/membership.ts'
 
 export interface NodesOptions {
@@ -76,23 +75,12 @@ const shown = ({
   lease_age_ms: leaseAgeMs,
 })
 
-function clusterNodes({ membership, directory }: Cluster): ShownNode[] {
-  const count = (records: ReadonlyMap<string, { readonly node: string }>): Map<string, number> => {
-    const counts = new Map<string, number>()
-    for (const { node: process } of records.values()) {
-      const node = machineOf(process)
-      counts.set(node, (counts.get(node) ?? 0) + 1)
-    }
-    return counts
-  }
-  const [agents, tunnels] = [count(directory.sessions), count(directory.tunnels)]
-  return [...membership.nodes.values()].map(node => ({
+const clusterNodes = ({ membership, directory }: Cluster): ShownNode[] =>
+  [...membership.nodes.values()].map(node => ({
     ...shown(node),
-    agents: agents.get(node.id) ?? 0,
-    tunnels: tunnels.get(node.id) ?? 0,
+    ...directory.countsOf(node.id),
     clients: node.clients,
   }))
-}
 
 function loneNode({ gateway, version, region, publicAddresses }: NodesOptions): () => ShownNode[] {
   const now = Date.now()

@@ -12,6 +12,7 @@ import {
   putTunnel,
 } from '#cluster/nodes/online-change.ts'
 import { machineOf } from '#registry/machine-of.ts'
+import type { OnlineCounts } from '#cluster/nodes/online-copy.ts'
 import { OnlineReader } from '#cluster/nodes/online-reader.ts'
 import { OwnRecords } from '#cluster/nodes/own-records.ts'
 import type { DirectoryRecords } from '#cluster/shared-directory.ts'
@@ -82,6 +83,10 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
   /** Those of this node. */
   get ownTunnels(): readonly TunnelRecord[] {
     return this.#reader.copy.tunnelsOfNode(this.#id)
+  }
+
+  countsOf(node: string): OnlineCounts {
+    return this.#reader.copy.countsOf(node)
   }
 
   watch(listener: DirectoryListener): () => void {

@@ -8,6 +8,11 @@ import { machineOf } from '#registry/machine-of.ts'
 import { otherConnections } from '#registry/agent-connections.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
 
+export interface OnlineCounts {
+  readonly agents: number
+  readonly tunnels: number
+}
+
 /** What all nodes have online, as this one last read it. */
 export class OnlineCopy extends DirectoryCopy {
   /**
@@ -38,6 +43,11 @@ export class OnlineCopy extends DirectoryCopy {
 
   tunnelsOfNode(node: string): TunnelRecord[] {
     return this.#tunnelsOf(this.#tunnelsOfNode, node)
+  }
+
+  /** How many connections of agents a node has, and tunnels through them. */
+  countsOf(node: string): OnlineCounts {
+    return { agents: this.#sessionsOfNode.count(node), tunnels: this.#tunnelsOfNode.count(node) }
   }
 
   override apply(change: DirectoryChange): void {
