@@ -211,7 +211,7 @@ suite('the metrics', () => {
     const directory = { countsOf: () => ({ agents: 0, tunnels: 0 }) }
     const membership = { nodes: new Map(), leaseAgeMs: 0, isDraining: false }
     const forwards = { connected: 0, failed: 0 }
-    const cluster = { node: 'nd_1', links: 0, forwards, membership, directory }
+    const cluster = { node: 'nd_1', peers: { links: 0, forwards }, membership, directory }
     declareClusterMetrics(ofCluster, cluster, () => 0)
     exported += renderMetrics(ofCluster.snapshot())
   })

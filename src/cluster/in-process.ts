@@ -28,7 +28,7 @@ function thisProcess(
     publishTraffic: batch => traffic.publish(batch),
     publishUsage: counted => usage.add(counted),
     onSubscriptionChange: follower => traffic.onSubscriptionChange(follower),
-    connectPeers: cluster?.connectPeers,
+    connectPeers: cluster?.peers.connect,
     otherNodes: cluster?.otherNodes,
   }
 }
@@ -48,7 +48,7 @@ const ownHistory = ({
 
 /** The other nodes may use this one now. */
 async function joinCluster(cluster: Cluster, gateway: Gateway, own: RequestHistory): Promise<void> {
-  cluster.serve(peerMethods(own, gateway.registry))
+  cluster.peers.serve(peerMethods(own, gateway.registry))
   await cluster.announce(gateway.bound.agent, gateway.clientConnections)
 }
 

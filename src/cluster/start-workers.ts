@@ -29,7 +29,7 @@ export async function startWorkers(parts: GatewayParts): Promise<GatewayHandle> 
     httpsPort: bound.https && (settings.public_https_port ?? bound.https.port),
   }
   if (cluster) {
-    cluster.serve(peerMethods(workers.requests, workers.local))
+    cluster.peers.serve(peerMethods(workers.requests, workers.local))
     await cluster.announce(bound.agent, () => workers.clientConnections ?? 0)
   }
   const running = opened.move()

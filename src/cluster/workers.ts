@@ -9,7 +9,7 @@ import type { Gateway } from '#gateway/gateway.ts'
 import { anyConnection } from '#registry/agent-connections.ts'
 import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
 import { CountsOfWorkers } from '#cluster/nodes/counts-of-workers.ts'
-import type { LocalAgents } from '#cluster/nodes/cluster.ts'
+import type { LocalAgents } from '#cluster/nodes/cluster-peers.ts'
 import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
 import type { WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
 import { ownSessions } from '#cluster/own-sessions.ts'
@@ -184,8 +184,8 @@ export class Workers {
   async #joinCluster(isPortOpen: boolean): Promise<void> {
     const { cluster, sharesPorts } = this.#parts
     if (cluster === undefined) return
-    this.dialer = await cluster.connectPeers(this.local, () => isPortOpen || sharesPorts())
-    cluster.countWorkers(() => this.#counts.total)
+    this.dialer = await cluster.peers.connect(this.local, () => isPortOpen || sharesPorts())
+    cluster.peers.countWorkers(() => this.#counts.total)
     cluster.membership.watch(() => this.#notifyAll('cluster', cluster.view))
   }
 

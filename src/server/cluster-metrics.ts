@@ -3,7 +3,8 @@ import type { Cluster } from '#cluster/nodes/cluster.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
 
 /** What the metrics need of a cluster. */
-export interface MeasuredCluster extends Pick<Cluster, 'node' | 'links' | 'forwards'> {
+export interface MeasuredCluster extends Pick<Cluster, 'node'> {
+  readonly peers: Pick<Cluster['peers'], 'links' | 'forwards'>
   readonly membership: {
     readonly nodes: ReadonlyMap<string, { readonly state: Membership['serving'][number]['state'] }>
   } & Pick<Membership, 'leaseAgeMs' | 'isDraining'>
@@ -21,7 +22,7 @@ export function declareClusterMetrics(
   cluster: MeasuredCluster,
   clients: () => number,
 ): void {
-  const { membership, directory, node } = cluster
+  const { membership, directory, peers, node } = cluster
   const nodes = registry.gauges('adit_cluster_nodes', 'Nodes of the cluster, by state.', ['state'], 'max')
   for (const state of STATES)
     nodes.with(state).from(() => [...membership.nodes.values()].filter(each => each.state === state).length)
@@ -35,12 +36,12 @@ export function declareClusterMetrics(
     Math.max(0, membership.leaseAgeMs / 1000),
   )
   own('adit_node_draining', '1 while this node drains.', () => Number(membership.isDraining))
-  own('adit_node_peer_links', 'Links with other nodes, in both directions.', () => cluster.links)
+  own('adit_node_peer_links', 'Links with other nodes, in both directions.', () => peers.links)
   const forwards = registry.counters(
     'adit_cluster_forwards_total',
     'Client connections forwarded to the node of their agent, by result.',
     ['result'],
   )
   for (const result of ['connected', 'failed'] as const)
-    forwards.with(result).from(() => cluster.forwards[result])
+    forwards.with(result).from(() => peers.forwards[result])
 }

@@ -11,9 +11,10 @@ type ResourceBody = Record<string, unknown>
 export function clusterRequests(own: RequestHistory, cluster: Cluster): RequestHistory {
   const remote = new RemoteWatches(cluster)
   return {
-    find: async id => (await own.find(id)) ?? (await cluster.callAll<ResourceBody>('findRequest', id))[0],
+    find: async id =>
+      (await own.find(id)) ?? (await cluster.peers.callAll<ResourceBody>('findRequest', id))[0],
     async list(page) {
-      const theirs = cluster.callAll<ResourceBody[]>('listRequests', page)
+      const theirs = cluster.peers.callAll<ResourceBody[]>('listRequests', page)
       const found = [...(await own.list(page)), ...(await theirs).flat()]
       return pageByIdDesc(found, ({ id }) => String(id), page)
     },
@@ -22,12 +23,12 @@ export function clusterRequests(own: RequestHistory, cluster: Cluster): RequestH
       return () => stops.forEach(stop => stop())
     },
     capture: async id =>
-      (await own.capture(id)) ?? (await cluster.callAll<CaptureRecord>('findCapture', id))[0],
+      (await own.capture(id)) ?? (await cluster.peers.callAll<CaptureRecord>('findCapture', id))[0],
     async replay(order) {
       if ((await own.capture(order.id)) !== undefined) return own.replay(order)
-      for (const { id } of cluster.others) {
-        const isThere = await cluster.call<boolean>(id, 'hasCapture', order.id).catch(() => false)
-        if (isThere) return cluster.call(id, 'replay', order)
+      for (const { id } of cluster.membership.others) {
+        const isThere = await cluster.peers.call<boolean>(id, 'hasCapture', order.id).catch(() => false)
+        if (isThere) return cluster.peers.call(id, 'replay', order)
       }
       return undefined
     },

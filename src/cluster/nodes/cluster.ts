@@ -1,36 +1,23 @@
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fail } from '#base/errors.ts'
 import { timestamp } from '#base/ids.ts'
 import type { HostPort } from '#base/hosts.ts'
-import { parseHostPort } from '#base/hosts.ts'
-import { cannotListen, type SharesPorts } from '#base/listen-on.ts'
+import type { SharesPorts } from '#base/listen-on.ts'
 import type { Log } from '#base/log.ts'
 import type { NodeStore } from '#base/node-store.ts'
 import type { Settings } from '#base/settings.ts'
-import { StartError } from '#base/start-error.ts'
 import { inTime } from '#base/in-time.ts'
-import { checkedDial } from '#cluster/nodes/checked-dial.ts'
 import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
-import { type ClusterView, machineClock, type WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
-import { ForwardCounts } from '#cluster/nodes/forward-counts.ts'
-import { LEASE_MS, Membership, type ClusterNode } from '#cluster/nodes/membership.ts'
+import { ClusterPeers } from '#cluster/nodes/cluster-peers.ts'
+import { type ClusterView, machineClock } from '#cluster/nodes/followed-cluster.ts'
+import { LEASE_MS, Membership } from '#cluster/nodes/membership.ts'
+import { advertised, addressText, isAnyHost } from '#cluster/nodes/peer-address.ts'
 import { machineOf } from '#registry/machine-of.ts'
-import type { AgentRegistry } from '#gateway/agents/agent-registry.ts'
-import { dialAnyConnection } from '#gateway/cluster-links/dial-any-connection.ts'
-import type { PeerMethods } from '#gateway/cluster-links/peer-calls.ts'
-import { PeerLinks } from '#gateway/cluster-links/peer-links.ts'
-import { TlsTransport } from '#gateway/cluster-links/tls-transport.ts'
-import { LocalAuthority, type TlsIdentity } from '#pki/local-authority.ts'
-import { anyConnection, otherConnections } from '#registry/agent-connections.ts'
-import type { AgentDialer } from '#registry/agent-dialer.ts'
-import type { AgentCommand } from '#registry/directory.ts'
+import type { TlsIdentity } from '#pki/local-authority.ts'
+import { otherConnections } from '#registry/agent-connections.ts'
 import type { OtherNodes } from '#registry/other-nodes.ts'
 
 const MOVED_CHECK_MS = 100
-
-/** The agents of this node, in this process or in its workers. */
-export type LocalAgents = Pick<AgentRegistry, 'dial' | 'probe' | 'command' | 'revoke'>
 
 export interface ClusterOptions {
   readonly settings: Settings
@@ -53,17 +40,15 @@ export interface ClusterOptions {
 export class Cluster implements AsyncDisposable {
   readonly membership: Membership
   readonly directory: ClusterDirectory
+  readonly peers: ClusterPeers
   readonly #options: ClusterOptions
-  readonly #peer: HostPort
-  #peers: PeerLinks | undefined
-  #methods: PeerMethods = {}
-  readonly #forwards = new ForwardCounts()
-  #workers: () => Omit<WorkerCounts, 'clients'> = () => ({ links: 0, forwards: { connected: 0, failed: 0 } })
+  /** Where this node listens for the others. */
+  readonly #address: HostPort
 
   private constructor(options: ClusterOptions, peer: HostPort) {
     const { store, log, settings, version } = options
     this.#options = options
-    this.#peer = peer
+    this.#address = settings.peer_addr ?? peer
     this.membership = new Membership({
       store,
       log,
@@ -72,7 +57,7 @@ export class Cluster implements AsyncDisposable {
         name: hostname(),
         version,
         region: settings.region,
-        peer: text(peer),
+        peer: addressText(peer),
         // Until the listeners are open, DNS must send no client and no agent here.
         publicAddresses: [],
         agentAddresses: [],
@@ -81,11 +66,18 @@ export class Cluster implements AsyncDisposable {
     })
     this.directory = new ClusterDirectory({ store, membership: this.membership, log })
     if (options.hasWorkers) this.directory.hold()
+    this.peers = new ClusterPeers({
+      ...options,
+      membership: this.membership,
+      directory: this.directory,
+      address: this.#address,
+      refreshLease: () => this.refreshLease(),
+    })
   }
 
   /** Joins the cluster. */
   static async open(options: ClusterOptions): Promise<Cluster> {
-    const cluster = new Cluster(options, advertised(options))
+    const cluster = new Cluster(options, advertised(options.settings, options.publicAddresses))
     const { membership, directory } = cluster
     await membership.start()
     await directory.start()
@@ -102,79 +94,10 @@ export class Cluster implements AsyncDisposable {
     return this.membership.id
   }
 
-  /** Reaches the agents of all nodes. */
-  readonly connectPeers = async (
-    local: LocalAgents,
-    sharesPorts = this.#options.sharesPorts,
-  ): Promise<AgentDialer> => {
-    const { log, root } = this.#options
-    const { tunnels, sessions } = this.directory
-    const { node } = this
-    const address = this.#address
-    const transport = await TlsTransport.create({
-      node,
-      address,
-      authority: await LocalAuthority.open(root),
-      addressOf: other => this.#addressOf(other),
-      sharesPorts,
-      log,
-    })
-    const checked = checkedDial({
-      local,
-      tunnels,
-      isCurrent: () => this.membership.isCurrent,
-      refresh: () => this.refreshLease(),
-    })
-    const peers = new PeerLinks({
-      node,
-      tunnels,
-      local: { dial: checked },
-      log,
-      transports: [transport],
-      transportTo: () => transport,
-      methods: () => this.#methods,
-    })
-    this.#peers = peers
-    await peers.listen().catch((error: unknown) => {
-      throw cannotListen(error, address, 'ADIT_PEER_ADDR')
-    })
-    this.directory.onLost(tunnel => local.revoke(tunnel))
-    const dial: AgentDialer['dial'] = (tunnel, header, first) =>
-      tunnel.node === node
-        ? checked(tunnel, header, first)
-        : this.#forwards.count(peers.dial(tunnel, header, first))
-    return {
-      dial: dialAnyConnection(node, tunnels, dial),
-      probe: async id => {
-        const at = machineOf(sessions.get(id)?.node ?? node)
-        if (at === node) return local.probe(id)
-        // A node that cannot be reached from here may still serve its agent, and does while it has a lease.
-        return (await inTime(peers.call<boolean>(at, 'probe', id))) ?? this.membership.counts(at)
-      },
-      command: (sessionId, command) => this.#command(local, sessionId, command),
-    }
-  }
-
   /** The directory is up to date afterwards. */
   async refreshLease(): Promise<void> {
     await this.membership.refresh()
     await this.directory.settled()
-  }
-
-  /** Open links with other nodes, in both directions. */
-  get links(): number {
-    return (this.#peers?.size ?? 0) + this.#workers().links
-  }
-
-  /** Connections to agents of other nodes, since the start; a failed one did not reach the agent. */
-  get forwards(): Readonly<Record<'connected' | 'failed', number>> {
-    const { connected, failed } = this.#workers().forwards
-    return { connected: this.#forwards.connected + connected, failed: this.#forwards.failed + failed }
-  }
-
-  /** Adds what the workers of this node count. */
-  countWorkers(counts: () => Omit<WorkerCounts, 'clients'>): void {
-    this.#workers = counts
   }
 
   /** For the workers of this node, whenever the nodes were read. */
@@ -194,11 +117,6 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** What the other nodes may ask this one. */
-  serve(methods: PeerMethods): void {
-    this.#methods = methods
-  }
-
   /** Resolves when this node was asked to drain, such as by an operator at another node. */
   get drainRequested(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -208,13 +126,6 @@ export class Cluster implements AsyncDisposable {
       resolve()
     })
     return promise
-  }
-
-  /** The other nodes that have not expired. */
-  get others(): ClusterNode[] {
-    return [...this.membership.nodes.values()].filter(
-      ({ id, state }) => id !== this.node && state !== 'expired',
-    )
   }
 
   /** New clients and agents go to other nodes from now on. An unavailable database does not delay the stop. */
@@ -242,7 +153,8 @@ export class Cluster implements AsyncDisposable {
   announce(agent: HostPort | undefined, clients: () => number): Promise<void> {
     const { publicAddresses } = this.#options
     const hosts = isAnyHost(agent?.host ?? '') ? publicAddresses : [agent?.host ?? '']
-    const agentAddresses = agent === undefined ? [] : hosts.map(host => text({ host, port: agent.port }))
+    const agentAddresses =
+      agent === undefined ? [] : hosts.map(host => addressText({ host, port: agent.port }))
     return this.membership.announce({ publicAddresses, agentAddresses }, clients)
   }
 
@@ -276,53 +188,11 @@ export class Cluster implements AsyncDisposable {
     return false
   }
 
-  call<Result>(node: string, method: string, argument: unknown): Promise<Result> {
-    return this.#peers?.call<Result>(node, method, argument) ?? fail('not_found')
-  }
-
-  /** The results of the other nodes that respond in time. */
-  async callAll<Result>(method: string, argument: unknown): Promise<Result[]> {
-    const asked = this.others.map(({ id }) => inTime(this.call<Result>(id, method, argument)))
-    return (await Promise.all(asked)).flatMap(result =>
-      result === undefined || result === null ? [] : [result],
-    )
-  }
-
   /** Stops the links; closed once no client needs them. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#peers?.close()
+    await this.peers.close()
     await this.directory[Symbol.asyncDispose]()
     await this.membership.close()
     await this.#options.store[Symbol.asyncDispose]()
   }
-
-  async #command(local: LocalAgents, sessionId: string, command: AgentCommand): Promise<void> {
-    const session = anyConnection(this.directory.sessions, sessionId) ?? fail('not_found')
-    const node = machineOf(session.node)
-    if (node === this.node) return local.command(session.id, command)
-    await this.call(node, 'command', { sessionId: session.id, command })
-  }
-
-  get #address(): HostPort {
-    return this.#options.settings.peer_addr ?? this.#peer
-  }
-
-  #addressOf(process: string): HostPort | undefined {
-    return parseHostPort(this.membership.nodes.get(machineOf(process))?.peer ?? '')
-  }
-}
-
-const text = ({ host, port }: HostPort): string =>
-  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
-
-const isAnyHost = (host: string): boolean => host === '0.0.0.0' || host === '::'
-
-/** Where the other nodes reach this one. */
-function advertised({ settings, publicAddresses }: ClusterOptions): HostPort {
-  const { peer_url: given, peer_addr: listener } = settings
-  if (given !== undefined) return given
-  const { host = '', port = 0 } = listener ?? {}
-  const reachable = isAnyHost(host) ? publicAddresses[0] : host
-  if (reachable !== undefined && port !== 0) return { host: reachable, port }
-  throw new StartError('set ADIT_PEER_URL to the HOST:PORT at which the other nodes reach ADIT_PEER_ADDR')
 }

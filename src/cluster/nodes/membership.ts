@@ -103,6 +103,11 @@ export class Membership {
     return [...this.#nodes.values()].filter(({ state }) => state === 'live')
   }
 
+  /** The other nodes that have not expired. */
+  get others(): ClusterNode[] {
+    return [...this.#nodes.values()].filter(({ id, state }) => id !== this.id && state !== 'expired')
+  }
+
   /**
    * Whether records of a node count. After an outage of the database all leases have ended, so the other nodes get
    * time to renew theirs.

@@ -94,7 +94,7 @@ export class RemoteWatches {
     const stop = new AbortController()
     const followed = new Set<string>()
     const begin = (): void => {
-      for (const { id } of this.#cluster.others) {
+      for (const { id } of this.#cluster.membership.others) {
         if (followed.has(id)) continue
         followed.add(id)
         void this.#follow(id, { watch, filters }, watcher, stop.signal).then(() => followed.delete(id))
@@ -115,9 +115,9 @@ export class RemoteWatches {
     watcher: RequestWatcher,
     signal: AbortSignal,
   ): Promise<void> {
-    while (!signal.aborted && this.#cluster.others.some(({ id }) => id === node)) {
+    while (!signal.aborted && this.#cluster.membership.others.some(({ id }) => id === node)) {
       try {
-        const { requests, dropped } = await this.#cluster.call<SeenRequests>(node, 'nextRequests', next)
+        const { requests, dropped } = await this.#cluster.peers.call<SeenRequests>(node, 'nextRequests', next)
         if (signal.aborted) return
         for (const request of requests) watcher.seen(request)
         if (dropped > 0) watcher.dropped(dropped)
