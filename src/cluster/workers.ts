@@ -1,62 +1,48 @@
 import { inBackground, watchBackground } from '#base/background.ts'
 import { mergeSnapshots, renderMetrics } from '#base/metrics-text.ts'
-import { fail } from '#base/errors.ts'
 import { Registry, type Snapshot } from '#base/metrics.ts'
 import { watchLoop, watchProcess } from '#base/process-metrics.ts'
 import type { GatewaySettings } from '#base/settings.ts'
-import type { AgentCommand, SessionEnd, SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import type { Gateway } from '#gateway/gateway.ts'
-import { anyConnection } from '#registry/agent-connections.ts'
-import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
+import type { AgentDialer } from '#registry/agent-dialer.ts'
+import { agentsOfWorkers } from '#cluster/agents-of-workers.ts'
+import { restoreDirectory, watchChanges } from '#cluster/directory-of-workers.ts'
 import { CountsOfWorkers } from '#cluster/nodes/counts-of-workers.ts'
 import type { LocalAgents } from '#cluster/nodes/cluster-peers.ts'
-import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
+import type { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
 import type { WorkerCounts } from '#cluster/nodes/followed-cluster.ts'
 import { ownSessions } from '#cluster/own-sessions.ts'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
-import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
-import type { TrafficBatch } from '#telemetry/traffic-events.ts'
-import type { CodeClaim } from '#auth/sign-in/code-claims.ts'
-import type { SignedInUser } from '#auth/sign-in/user-session-store.ts'
 import { gatewayConfig } from '#cluster/gateway-config.ts'
 import type { GatewayParts } from '#cluster/gateway-handle.ts'
-import { Channel } from '#cluster/channel.ts'
+import type { Channel } from '#cluster/channel.ts'
 import { namesBefore, OnlineNamesFile } from '#cluster/online-names.ts'
-import { inTime } from '#base/in-time.ts'
 import { nodeStatus, type NodeStatus } from '#cluster/process-status.ts'
 import { workerProgram } from '#cluster/program.ts'
 import { plainConfig, plainSettings, type WorkerStart, type WorkerState } from '#cluster/protocol.ts'
-import { RelayedPipe } from '#cluster/relayed-pipe.ts'
 import type { RequestBatch } from '#cluster/request-batches.ts'
 import { RequestWatches } from '#cluster/request-watches.ts'
-import type { DirectoryChange } from '#cluster/directory-copy.ts'
-import { type DirectoryRecords, recordsOf } from '#cluster/shared-directory.ts'
+import { recordsOf } from '#cluster/shared-directory.ts'
+import { Worker } from '#cluster/worker.ts'
 import type { WorkerHost } from '#cluster/worker-host.ts'
+import { workerMethods } from '#cluster/worker-methods.ts'
 import { askAll, WorkerRequests } from '#cluster/worker-requests.ts'
 
 const RESTART_MS = 1000
 /** Agents of a worker that is replaced may take this long to finish their requests. */
 const MOVE_OUT_MS = 5000
-/** A worker that does not respond by then hangs. It serves until then, so waiting loses little. */
-const TAKE_OVER_MS = 10_000
-
 /** Of a cluster, the name of a worker begins with that of its node. */
 const nodeAt = (index: number, { cluster }: Pick<GatewayParts, 'cluster'>): string =>
   cluster === undefined ? `w${index + 1}` : `${cluster.node}.w${index + 1}`
 
-interface Worker {
-  readonly node: string
-  readonly pipe: RelayedPipe
-  readonly channel: Channel
-  readonly exited: PromiseWithResolvers<void>
-  isReplaced: boolean
-  unwatch?: () => void
-}
-
 /** Gateways in separate processes, on the same ports; this process makes the common decisions. */
 export class Workers {
   readonly directory: LocalDirectory | ClusterDirectory
+  /** The agents of the workers. */
+  readonly local: LocalAgents
+  /** Reaches those of other nodes too. */
+  dialer: Pick<AgentDialer, 'probe' | 'command'>
   readonly #recent: RecentNames
   readonly #names: OnlineNamesFile
   readonly #parts: GatewayParts
@@ -78,6 +64,8 @@ export class Workers {
     this.#host = host
     this.#nodes = Array.from({ length: parts.settings.workers }, (_, index) => nodeAt(index, parts))
     this.directory = parts.cluster?.directory ?? new LocalDirectory(parts.log)
+    this.local = agentsOfWorkers(this.directory, worker => this.#workers.get(worker)?.channel)
+    this.dialer = this.local
     const { data_dir: dataDir } = parts.settings
     this.#recent = new RecentNames(this.directory, { before: namesBefore(dataDir) })
     this.#names = new OnlineNamesFile(dataDir, this.directory, parts.log)
@@ -87,21 +75,6 @@ export class Workers {
     watchProcess(this.#own)
     watchBackground(this.#own)
   }
-
-  /** The agents of the workers. */
-  readonly local: LocalAgents = {
-    dial: async ({ id }) => {
-      throw new DialError('offline', `The tunnel ${id} is not connected to the first process.`)
-    },
-    probe: id => this.#ask<boolean>(id, 'probe', id),
-    command: async (sessionId, command) => {
-      const session = anyConnection(this.directory.sessions, sessionId) ?? fail('not_found')
-      return this.#ask(session.id, 'command', { sessionId: session.id, command })
-    },
-    revoke: tunnel => this.#workers.get(tunnel.node)?.channel.notify('revoke', tunnel),
-  }
-  /** Reaches those of other nodes too. */
-  dialer: Pick<AgentDialer, 'probe' | 'command'> = this.local
 
   /** Null outside of a cluster, where it is not counted. */
   get clientConnections(): number | null {
@@ -142,12 +115,6 @@ export class Workers {
     return Promise.all(this.#nodes.map(node => nodeStatus(node, this.#workers.get(node)?.channel)))
   }
 
-  async #ask<Result>(sessionId: string, method: string, argument: unknown): Promise<Result> {
-    const node = this.directory.sessions.get(sessionId)?.node
-    const worker = node === undefined ? undefined : this.#workers.get(node)
-    return worker ? worker.channel.request(method, argument) : fail('not_found')
-  }
-
   #channels(): Channel[] {
     return [...this.#workers.values()].map(({ channel }) => channel)
   }
@@ -170,14 +137,8 @@ export class Workers {
     this.#closing = true
     await this.#names.close()
     this.#loop[Symbol.dispose]()
-    await Promise.all([...this.#workers.values()].map(worker => this.#end(worker, deadlineMs)))
+    await Promise.all([...this.#workers.values()].map(worker => worker.end(deadlineMs)))
     this.#host[Symbol.dispose]()
-  }
-
-  async #end({ node, channel, exited }: Worker, deadlineMs: number): Promise<void> {
-    await channel.request('drain', deadlineMs).catch(() => undefined)
-    this.#host.end(node)
-    await exited.promise
   }
 
   /** The other nodes reach this process and the workers at one port. */
@@ -199,17 +160,18 @@ export class Workers {
    */
   async #takeOver(left: readonly string[]): Promise<Worker[]> {
     const workers = left.map(node => this.#connect(node))
-    const states = await Promise.all(
-      workers.map(worker => this.#required<WorkerState>(worker, 'state', null)),
-    )
+    const states = await Promise.all(workers.map(worker => worker.required<WorkerState>('state', null)))
     const known = states.filter(state => state !== undefined)
     this.#bound = known[0]?.bound ?? {}
-    await this.#restore(known.map(({ directory }) => directory))
+    await restoreDirectory(
+      this.directory,
+      known.map(({ directory }) => directory),
+    )
     this.#reportChanges()
     const isFit = await Promise.all(
       workers.map(async (worker, index) => {
-        const fits = await this.#required<boolean>(worker, 'takeOver', this.#startOf(worker.node))
-        await this.#watch(worker.node, states[index]?.kinds ?? [])
+        const fits = await worker.required<boolean>('takeOver', this.#startOf(worker.node))
+        await worker.watch(states[index]?.kinds ?? [])
         return fits !== false && this.#nodes.includes(worker.node)
       }),
     )
@@ -218,41 +180,11 @@ export class Workers {
     return workers.filter((_, index) => isFit[index] === false)
   }
 
-  /** Asks a worker that is useless unless it responds; undefined: it has exited. */
-  async #required<Result>(
-    { node, channel, exited }: Worker,
-    method: string,
-    argument: unknown,
-  ): Promise<Result | undefined> {
-    const answer = await inTime(channel.request<Result>(method, argument), TAKE_OVER_MS)
-    if (answer !== undefined) return answer
-    this.#host.kill(node)
-    await exited.promise
-    return undefined
-  }
-
-  /** The later tunnel has an address that two have: the other one was just being closed. */
-  async #restore(records: readonly DirectoryRecords[]): Promise<void> {
-    const sessions = records.flatMap(each => each.sessions)
-    const tunnels = records
-      .flatMap(each => each.tunnels)
-      .toSorted((one, other) => (one.startedAt < other.startedAt ? 1 : -1))
-    if (this.directory instanceof ClusterDirectory) return this.directory.adopt({ sessions, tunnels })
-    for (const session of sessions) await this.directory.addSession(session)
-    for (const tunnel of tunnels) await this.directory.addTunnel(tunnel)
-  }
-
   #reportChanges(): void {
-    const notify = (change: DirectoryChange): void => this.#notifyAll('directory', change)
     const { cluster, traffic } = this.#parts
     const sessions = cluster ? ownSessions(this.directory, cluster.node) : this.directory
     traffic.watchSessions(sessions, this.directory.sessions.values())
-    this.directory.watch({
-      sessionAdded: session => notify({ is: 'session_added', session }),
-      sessionRemoved: session => notify({ is: 'session_removed', session }),
-      added: tunnel => notify({ is: 'tunnel_added', tunnel }),
-      removed: (tunnel, lost) => notify({ is: 'tunnel_removed', tunnel, lost }),
-    })
+    watchChanges(this.directory, change => this.#notifyAll('directory', change))
   }
 
   /** One after the other, so that the others serve meanwhile. */
@@ -268,7 +200,7 @@ export class Workers {
     this.#parts.log.info({ node }, 'gateway process of another release or other settings is replaced')
     worker.isReplaced = true
     await channel.request('moveOut', MOVE_OUT_MS).catch(() => undefined)
-    await this.#end(worker, 0)
+    await worker.end(0)
     if (!this.#closing && this.#nodes.includes(node)) await this.#spawn(node)
   }
 
@@ -281,11 +213,14 @@ export class Workers {
   }
 
   #connect(node: string): Worker {
-    const { userSessions, uncaught, log } = this.#parts
-    const pipe = new RelayedPipe(body => this.#host.send(node, body))
-    const channel = new Channel(pipe, {
-      log,
-      methods: this.#methods(node),
+    const { userSessions, uncaught } = this.#parts
+    const worker = new Worker(node, {
+      ...this.#parts,
+      host: this.#host,
+      methods: {
+        ...workerMethods(this.#parts, this.directory, () => this.dialer),
+        requestsSeen: async (batch: RequestBatch) => this.#watches.take(batch),
+      },
       notices: {
         sessionActive: (session: { id: string; expiresAt: number }) =>
           userSessions.active(session.id, session.expiresAt),
@@ -293,43 +228,8 @@ export class Workers {
         counts: (counts: WorkerCounts) => this.#counts.set(node, counts),
       },
     })
-    const worker: Worker = { node, pipe, channel, exited: Promise.withResolvers(), isReplaced: false }
     this.#workers.set(node, worker)
     return worker
-  }
-
-  #methods(node: string) {
-    const { directory } = this
-    const { userSessions, traffic, usage } = this.#parts
-    return {
-      traffic: async (batch: TrafficBatch) => traffic.publish(batch),
-      usage: async (counted: readonly SeriesUsage[]) => usage.add(counted),
-      requestsSeen: async (batch: RequestBatch) => this.#watches.take(batch),
-      signedIn: (signedIn: SignedInUser) => userSessions.signedIn(signedIn),
-      sessionEnded: (id: string) => userSessions.ended(id),
-      claimCode: (claim: CodeClaim) => userSessions.claimCode(claim),
-      watch: async (kinds: readonly string[]) => this.#watch(node, kinds),
-      addSession: (record: SessionRecord) => directory.addSession(record),
-      removeSession: (session: { id: string; node: string; end?: SessionEnd }) =>
-        directory.removeSession(session.id, session.node, session.end),
-      addTunnel: (record: TunnelRecord) => directory.addTunnel(record),
-      removeTunnel: (id: string) => directory.removeTunnel(id),
-      probe: (sessionId: string) => this.dialer.probe(sessionId),
-      command: (order: { sessionId: string; command: AgentCommand }) =>
-        this.dialer.command(order.sessionId, order.command),
-      // The workers have the result before the response.
-      refreshLease: async () => this.#parts.cluster?.refreshLease(),
-      refreshRecords: () => this.#parts.source.refresh(),
-    }
-  }
-
-  async #watch(node: string, kinds: readonly string[]): Promise<void> {
-    const worker = this.#workers.get(node)
-    if (!worker) return
-    worker.unwatch = await this.#parts.source.watch(kinds, {
-      snapshot: rows => worker.channel.notify('snapshot', rows),
-      changes: batch => worker.channel.notify('changes', batch),
-    })
   }
 
   #startOf(node: string): WorkerStart {
@@ -351,12 +251,10 @@ export class Workers {
   #exited(node: string, code: number | null): void {
     const worker = this.#workers.get(node)
     if (worker === undefined) return
-    worker.unwatch?.()
-    worker.pipe.close()
+    worker.exited()
     this.#workers.delete(node)
     this.#counts.end(node)
     this.directory.removeNode(node)
-    worker.exited.resolve()
     if (this.#closing || !this.#hasStarted || worker.isReplaced) return
     this.#parts.log.error({ node, code }, 'gateway process exited; restarting it')
     setTimeout(() => this.#again(node), RESTART_MS)
