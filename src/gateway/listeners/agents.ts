@@ -27,7 +27,7 @@ export interface AgentListenerOptions extends AgentSessionOptions {
 
 // Signed-in connections are limited as sessions.
 const OPEN: AdmissionLimits = { total: 110_000, perAddress: 110_000 }
-// One that waits costs a socket; one that signs in costs ten times as much.
+// One that waits costs a socket; one that signs in also a TLS session.
 const UNAUTHENTICATED: AdmissionLimits = { total: 4096, perAddress: 100 }
 const SIGNING_IN = 512
 

@@ -211,7 +211,7 @@ suite('a connection before it has signed in', () => {
     // Each handshake takes so long that most wait for longer than one may take.
     const [agents, deadlineMs, slowMs] = [20, 400, 60]
     const block = (): void => {
-      for (const until = performance.now() + slowMs; performance.now() < until;);
+      for (const end = performance.now() + slowMs; performance.now() < end;);
     }
     await using gateway = await startGateway({
       agents: { handshakes: { deadlineMs, active: 2, perTurn: 1 }, handshaken: block },
