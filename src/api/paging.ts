@@ -53,7 +53,8 @@ export function readQuery(
 
 const isWellFormed = (query: string): boolean => !/%(?![0-9a-fA-F]{2})/.test(query)
 
-const MAX_FILTER = 255
+/** As long as the URL of an endpoint, whose host name has up to 253 characters. */
+const MAX_FILTER = 300
 
 function listFilters(query: Map<string, string>, kind: Kind): Record<string, string> | undefined {
   const given = Object.entries(kind.filters ?? {}).flatMap(([name, filter]) => {

@@ -105,7 +105,7 @@ export const apiRequestErrors = {
     conflict: true,
     text: 'It is still in use by {by}. Change or delete that first.',
   },
-  filter_text: { number: 90220, status: 400, text: '"{field}" must have 1 to 255 characters.' },
+  filter_text: { number: 90220, status: 400, text: '"{field}" must have 1 to 300 characters.' },
   filter_moment: {
     number: 90221,
     status: 400,

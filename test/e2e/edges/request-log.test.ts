@@ -286,7 +286,7 @@ suite('the list of requests', () => {
       ['ip=here', 90310, /"ip": "here" is neither an IP address nor a network/],
       ['ip=10.0.0.0/33', 90310, /neither an IP address nor a network/],
       ['since=now', 90221, /not an RFC 3339 time/],
-      ['host=', 90220, /1 to 255 characters/],
+      ['host=', 90220, /1 to 300 characters/],
       ['color=red', 231, /color/],
     ] as const) {
       const { status, body } = await world.server.api.get(`/requests?${query}`)
