@@ -154,7 +154,8 @@ for (const { driver, workers } of [
       const as = { token: member.token }
       // Nothing listens there.
       const target = { syslog: { address: '127.0.0.1:9', tls: false } }
-      const { body } = await server.api.post('/event_destinations', { format: 'json', target }, as)
+      const destination = { format: 'json', target, description: 'archive' }
+      const { body } = await server.api.post('/event_destinations', destination, as)
       assert.ok(body.id, JSON.stringify(body))
       const subscription = await server.api.post(
         '/event_subscriptions',
@@ -167,7 +168,7 @@ for (const { driver, workers } of [
         return status.problem_count > 0 ? status : undefined
       })
       assert.equal(problems[0]?.area, 'events')
-      assert.equal(problems[0]?.name, body.id)
+      assert.equal(problems[0]?.name, 'archive')
       assert.match(problems[0]?.message, /^The destination rejects events since /)
       assert.deepEqual((await statusOf(stranger.token)).problems, [])
       await server.api.delete(`/event_subscriptions/${subscription.body.id}`)

@@ -132,6 +132,13 @@ function visible(problems: Iterable<OwnedProblem>, { principal }: Call): StatusP
   )
 }
 
+/** Its description; the id without one, or while the database is unavailable. */
+async function destinationName(id: string, { store }: Call): Promise<string> {
+  const row = await store.get(id).catch(() => undefined)
+  const { description } = row ? (JSON.parse(row.body) as { description?: unknown }) : {}
+  return typeof description === 'string' && description !== '' ? description : id
+}
+
 /** Destinations that do not accept events now. */
 async function deliveryProblems(call: Call): Promise<StatusProblem[]> {
   const found: StatusProblem[] = []
@@ -143,7 +150,7 @@ async function deliveryProblems(call: Call): Promise<StatusProblem[]> {
     found.push({
       area: 'events',
       level: 'attention',
-      name: String(destination),
+      name: await destinationName(String(destination), call),
       resource_id: String(id),
       message: `The destination rejects events since ${since}: ${typeof error === 'string' ? error : 'unknown reason'}`,
     })
