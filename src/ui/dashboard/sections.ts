@@ -38,7 +38,10 @@ const arranged: readonly Section[] = [
   {
     title: 'Agents',
     collections: ['tunnel_sessions', 'credentials', 'ssh_credentials'],
-    pages: [{ title: 'Connect an agent', path: ['connect'] }],
+    pages: [
+      { title: 'Connected agents', path: ['tunnel_sessions'] },
+      { title: 'Connect an agent', path: ['connect'] },
+    ],
   },
   {
     title: 'Edges',
@@ -117,6 +120,11 @@ export function pagesOf({ pages = [], collections }: Section, isForAdmin: boolea
     ...own.filter(({ path }) => !collections.some(name => name === path[0])),
   ]
 }
+
+/** The title of the list of a collection. */
+export const listTitle = (collection: Collection): string =>
+  arranged.flatMap(({ pages = [] }) => pages).find(({ path }) => path[0] === collection)?.title ??
+  titleOf(collection)
 
 export const sectionOf = (path: readonly string[]): Section | undefined =>
   path.length === 0

@@ -252,6 +252,83 @@ suite('API keys of people', () => {
     assert.equal(await card('busy@example.com').getByText('2 requests in 30 days.').count(), 100)
     assert.deepEqual(dashboard.errors, [])
   })
+
+  test('are loaded once, and only their use again', async () => {
+    const { api } = world.server
+    await using dashboard = await Dashboard.open(browser, api)
+    const { page } = dashboard
+    const asked: string[] = []
+    page.on('request', request => void asked.push(request.url()))
+    const askedFor = (path: string) => asked.filter(url => new URL(url).pathname === path)
+    await page.clock.install()
+    await dashboard.visit('/people', 'People')
+    await page
+      .getByText(/in the last 30 days\.|in 30 days\./)
+      .first()
+      .waitFor()
+    const before = askedFor('/usage').length
+    assert.ok(before > 0)
+    const again = page.waitForRequest(request => new URL(request.url()).pathname === '/usage')
+    await page.clock.runFor(31_000)
+    await again
+    await until(() => askedFor('/usage').length === 2 * before)
+    const pages = askedFor('/api_keys')
+    assert.ok(pages.length > 0)
+    assert.deepEqual(pages, [...new Set(pages)], 'no page of the list is loaded twice')
+  })
+
+  test('of programs show their last use, too', async () => {
+    const { api } = world.server
+    const { id: owner_id } = await world.make('/bot_users', { name: 'deploy-bot' })
+    await world.make('/service_users', { name: 'backup-service' })
+    await world.make('/api_keys', { owner_id, description: 'deploys' })
+    await using dashboard = await Dashboard.open(browser, api)
+    await dashboard.visit('/people', 'People')
+    const programs = dashboard.page.getByRole('region', { name: 'Programs' })
+    const bot = programs.getByRole('listitem', { name: 'deploy-bot' })
+    await bot.getByRole('link', { name: 'deploys' }).waitFor()
+    await bot.getByText('Not used in the last 30 days.').waitFor()
+    await programs.getByRole('listitem', { name: 'backup-service' }).getByText('No API key.').waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+  })
+})
+
+suite('sessions of browsers', () => {
+  test('are named by browser and address, and their address is not broken', async () => {
+    await using dashboard = await Dashboard.open(browser, world.server.api, { width: 800 })
+    const { page } = dashboard
+    await dashboard.visit('/dashboard_sessions', 'Dashboard sessions')
+    const row = page.getByRole('row').filter({ hasText: 'Chrome on Linux at 127.0.0.1' }).first()
+    const address = row.getByRole('cell').getByText('127.0.0.1', { exact: true })
+    assert.equal(await address.evaluate(element => element.getClientRects().length), 1)
+    await row.getByRole('link', { name: 'Chrome on Linux at 127.0.0.1' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Chrome on Linux at 127.0.0.1' }).waitFor()
+  })
+})
+
+suite('a connected agent', () => {
+  test('has its metadata as its name, its tunnels, and the API call of each action', async () => {
+    const agent = await world.agent({ metadata: 'web-7' })
+    const forwardTo = await world.service((_, response) => response.end('hello'))
+    await agent.listen({ proto: 'http', domain: 'seven.adit.localhost', forwardTo })
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit('/tunnel_sessions', 'Connected agents')
+    await page.getByRole('link', { name: 'web-7' }).click()
+    await page.getByRole('heading', { level: 1, name: 'web-7' }).waitFor()
+    const tunnels = page.getByRole('region', { name: 'Tunnels of the agent' })
+    await tunnels.getByRole('link', { name: /^http:\/\/seven\.adit\.localhost/ }).waitFor()
+    assert.equal(await tunnels.locator('tbody').getByRole('row').count(), 1)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Stop' })
+    await dialog.getByText('As API call').click()
+    await dialog
+      .getByLabel('adit')
+      .getByText(/^adit api tunnel-sessions stop ts_/)
+      .waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
+  })
 })
 
 suite('event deliveries', () => {
@@ -266,10 +343,12 @@ suite('event deliveries', () => {
       request.resume()
     })
     const target = { webhook: { url: `http://127.0.0.1:${port}/` } }
-    const destination = await world.make('/event_destinations', { target })
+    const destination = await world.make('/event_destinations', { target, description: 'siem' })
     const sources = [{ type: 'ip_policy_created.v0' }]
     await world.make('/event_subscriptions', { sources, destination_ids: [destination.id] })
     const row = page.getByRole('row').filter({ hasText: destination.id })
+    await row.getByRole('link', { name: 'siem (webhook)' }).waitFor()
+    await row.getByRole('link', { name: 'ip_policy_created.v0' }).waitFor()
     await row.getByText('nothing sent yet').waitFor()
     await row.getByRole('button', { name: 'Test' }).press('Enter')
     await page.getByRole('dialog', { name: 'Test' }).getByRole('button', { name: 'Test' }).click()
@@ -286,6 +365,13 @@ suite('event deliveries', () => {
     await page.getByRole('dialog', { name: 'Redeliver' }).getByRole('button', { name: 'Redeliver' }).click()
     await notice
     assert.equal(await page.locator('main img').count(), 0)
+    assert.deepEqual(await dashboard.findings(), [])
+    await dashboard.visit('', 'Overview')
+    const attention = page.getByRole('region', { name: 'Needs attention' })
+    const problem = attention.getByRole('listitem').filter({ hasText: 'siem' })
+    await problem.getByText(/The destination rejects events since/).waitFor()
+    assert.equal(await problem.getByText(/\d{4}-\d\d-\d\dT/).count(), 0, 'times are as people read them')
+    assert.equal(await problem.getByRole('time').count(), 1)
     assert.deepEqual(await dashboard.findings(), [])
   })
 })

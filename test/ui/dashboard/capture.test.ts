@@ -102,6 +102,7 @@ suite('captured requests', () => {
     await replay.getByRole('button', { name: 'Send' }).click()
     const result = replay.getByRole('status', { name: 'Result' })
     await result.getByText('200', { exact: true }).first().waitFor()
+    await result.getByRole('heading', { name: /^Result: 200 in [\d.]+ ms/ }).waitFor()
     const diff = result.getByLabel('Response diff')
     await diff.locator('.added', { hasText: 'accepted' }).waitFor()
     await diff.locator('.removed', { hasText: '500' }).waitFor()

@@ -26,7 +26,8 @@ suite('the dashboard', () => {
     await using dashboard = await Dashboard.open(browser, server.api)
     for (const [collection, kind] of Object.entries(kinds)) {
       if (kind.parent || collection === 'requests') continue
-      await dashboard.visit(`/${collection}`, titleOf(collection))
+      const title = collection === 'tunnel_sessions' ? 'Connected agents' : titleOf(collection)
+      await dashboard.visit(`/${collection}`, title)
       await dashboard.page.locator('table, .empty').first().waitFor()
     }
     assert.deepEqual(await dashboard.findings(), [])
@@ -91,6 +92,9 @@ suite('the dashboard', () => {
     await page.reload()
     await page.getByRole('heading', { level: 1, name: "Alice's laptop" }).waitFor()
     assert.equal(await page.getByText(token).count(), 0)
+    const fields = page.getByRole('region', { name: 'Fields' })
+    await fields.getByText('ACL', { exact: true }).waitFor()
+    assert.equal(await fields.getByText('Token', { exact: true }).count(), 0, 'not as if it had none')
     assert.deepEqual(dashboard.errors, [])
   })
 
@@ -125,7 +129,7 @@ suite('the dashboard', () => {
     const { page } = dashboard
     await dashboard.visit(`/audit_events?object_id=${route.id}`, 'Audit events')
     const table = page.getByRole('region', { name: 'Audit events' })
-    await table.getByRole('row', { name: /HTTPS edge route created .*127\.0\.0\.1/ }).waitFor()
+    await table.getByRole('row', { name: /HTTPS edge route created .* as it was .*127\.0\.0\.1/ }).waitFor()
     await table.getByRole('link', { name: 'HTTPS edge route updated' }).click()
     const changed = page.getByRole('region', { name: 'Changed fields', exact: true })
     const row = (name: string) => changed.getByRole('row', { name })
@@ -142,7 +146,8 @@ suite('the dashboard', () => {
     await page.getByRole('region', { name: 'Resource at that time' }).getByText('as it was').waitFor()
     assert.equal(await changed.count(), 0)
     const circumstances = page.getByRole('region', { name: 'Circumstances' })
-    await circumstances.getByRole('link', { name: route.id }).click()
+    await circumstances.getByText(route.id).waitFor()
+    await circumstances.getByRole('link', { name: 'as it was' }).click()
     await page.getByRole('heading', { level: 1, name: 'as it was' }).waitFor()
     await page.goBack()
     await circumstances.getByRole('link', { name: /^ak_/ }).click()

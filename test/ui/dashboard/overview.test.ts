@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { RequestCounter } from '#ui/dashboard/overview/figures.ts'
+import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 import { addressOf, signIn } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
@@ -15,6 +17,22 @@ before(async () => {
 after(async () => {
   await closePages(browser)
   await server[Symbol.asyncDispose]()
+})
+
+suite('the figures of the overview', () => {
+  const request = (ms: number) =>
+    ({ status: 200, modules_ms: 0, backend_ms: ms, content_ms: 0, response_bytes: 10 }) as EndedRequest
+
+  test('are for the time since the page was opened, and at most for two minutes', () => {
+    const counter = new RequestCounter(0)
+    for (let at = 0; at < 20; at++) counter.add(request(500), 1000)
+    assert.equal(counter.figures(10_000).perSecond, 2)
+    assert.equal(counter.figures(10_000).p99, 500)
+    for (let at = 0; at < 12; at++) counter.add(request(5), 200_000)
+    const later = counter.figures(200_000)
+    assert.equal(later.perSecond, 0.1)
+    assert.equal(later.p99, 5, 'earlier requests are not counted any more')
+  })
 })
 
 suite('the overview', () => {
@@ -32,6 +50,7 @@ suite('the overview', () => {
       /^adit config add-authtoken (\S+)\nadit http 3000 --server (\S+)$/.exec(commands) ?? []
     assert.equal(address, addressOf(server))
     assert.ok(authtoken, commands)
+    await page.getByText('npm run package').waitFor()
     await page.getByText('Waiting for your agent').waitFor()
     for (const [tab, text] of [
       ['Linux', 'adit config add-authtoken'],

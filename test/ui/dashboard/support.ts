@@ -30,6 +30,8 @@ interface Options {
   readonly token?: string
   readonly width?: number
   readonly colorScheme?: 'light' | 'dark'
+  /** A phone: no mouse and no keyboard. */
+  readonly isTouch?: boolean
 }
 
 /** A browser that is signed in to the dashboard. */
@@ -55,10 +57,15 @@ export class Dashboard implements AsyncDisposable {
 
   /** Opens a one-time link of the key, and waits until the overview is shown. */
   static async open(browser: Browser, api: Caller, options: Options = {}): Promise<Dashboard> {
-    const { token, width = 1280, colorScheme = 'light' } = options
+    const { token, width = 1280, colorScheme = 'light', isTouch = false } = options
     const { status, body } = await api.post('/dashboard/link', {}, token === undefined ? {} : { token })
     assert.equal(status, 201)
-    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme })
+    const context = await browser.newContext({
+      viewport: { width, height: 800 },
+      colorScheme,
+      hasTouch: isTouch,
+      isMobile: isTouch,
+    })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: api.url })
     const dashboard = new Dashboard(await context.newPage(), api.url, context)
     await dashboard.page.goto(String(body.url))

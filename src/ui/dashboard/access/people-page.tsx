@@ -1,21 +1,26 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { kinds } from '#contract/kinds/index.ts'
 import { keyUses, LastUse, type UseOfKeys } from '#ui/dashboard/access/key-use.tsx'
 import { api } from '#ui/dashboard/api.ts'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
+import { nameOf } from '#ui/dashboard/kinds/resource.ts'
+import { IdLink } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { user as me } from '#ui/dashboard/session.ts'
 import { Dialog, PageHead, Shown, Snippet, Time, toast } from '#ui/dashboard/shell/parts.tsx'
 
 type Person = Awaited<ReturnType<typeof api.users.list>>['items'][number]
+type Program = Awaited<ReturnType<typeof api.bot_users.list>>['items'][number]
 type BrowserRow = Awaited<ReturnType<typeof api.dashboard_sessions.list>>['items'][number]
-
 type ApiKey = Awaited<ReturnType<typeof api.api_keys.list>>['items'][number]
 
 async function loadPeople() {
-  const [users, sessions, keys] = await Promise.all([
+  const [users, bots, services, sessions, keys] = await Promise.all([
     api.users.list(),
+    api.bot_users.list(),
+    api.service_users.list(),
     Array.fromAsync(api.dashboard_sessions.all()),
     Array.fromAsync(api.api_keys.all()),
   ])
@@ -25,24 +30,24 @@ async function loadPeople() {
   }
   return {
     people: users.items,
+    programs: [...bots.items, ...services.items],
     hasMore: users.next !== undefined,
     sessionsOf: ofOwner(sessions),
     keysOf: ofOwner(keys),
+    keyIds: keys.map(({ id }) => id),
   }
 }
 
 const USAGE_MS = 30_000
+const SHOWN = new Set(['user', 'bot_user', 'service_user', 'dashboard_session', 'api_key'])
 
-/** Of all keys: those of the people on the page are not known before these are loaded. */
-const usesOfKeys = async (): Promise<UseOfKeys> =>
-  keyUses((await Array.fromAsync(api.api_keys.all())).map(({ id }) => id))
-
-/** Users with their roles, invitations, signed-in browsers and API keys. */
+/** Users with their roles, invitations and signed-in browsers, programs, and the API keys of both. */
 export function PeoplePage(): JSX.Element {
   const loaded = useLoaded('people', loadPeople, {
-    on: ({ kind }) => ['user', 'dashboard_session', 'api_key'].includes(kind),
+    on: ({ kind }) => SHOWN.has(kind),
   })
-  const { value: uses } = useLoaded('use of keys', usesOfKeys, { everyMs: USAGE_MS })
+  const { keyIds = [] } = loaded.value ?? {}
+  const { value: uses } = useLoaded(`use of ${keyIds.join()}`, () => keyUses(keyIds), { everyMs: USAGE_MS })
   const [invitation, setInvitation] = useState<{ email: string; url: string }>()
   return (
     <>
@@ -52,10 +57,8 @@ export function PeoplePage(): JSX.Element {
         </a>
       </PageHead>
       <Shown of={loaded}>
-        {({ people, hasMore, sessionsOf, keysOf }) =>
-          people.length === 0 ? (
-            <p class="empty">There are no users yet. Create one, and invite it with a link.</p>
-          ) : (
+        {({ people, programs, hasMore, sessionsOf, keysOf }) => (
+          <>
             <ul class="routes">
               {people.map(person => (
                 <PersonCard
@@ -73,8 +76,18 @@ export function PeoplePage(): JSX.Element {
                 </li>
               )}
             </ul>
-          )
-        }
+            {programs.length > 0 && (
+              <section aria-label="Programs">
+                <h2>Programs</h2>
+                <ul class="routes">
+                  {programs.map(program => (
+                    <ProgramCard key={program.id} program={program} keys={keysOf(program.id)} uses={uses} />
+                  ))}
+                </ul>
+              </section>
+            )}
+          </>
+        )}
       </Shown>
       {invitation && (
         <Dialog label="Invitation" close={() => setInvitation(undefined)}>
@@ -148,26 +161,50 @@ function PersonCard(props: {
           ))}
         </ul>
       )}
-      {keys.length > 0 && (
-        <ul class="values" aria-label="API keys">
-          {keys.map(key => (
-            <li key={key.id}>
-              <a href={href(['api_keys', key.id])} dir="auto">
-                {key.description || key.id}
-              </a>{' '}
-              <span class="dim">{uses && <LastUse use={uses.get(key.id)} />}</span>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Keys keys={keys} uses={uses} />
+    </li>
+  )
+}
+
+function Keys({ keys, uses }: { keys: readonly ApiKey[]; uses: UseOfKeys | undefined }): JSX.Element | null {
+  if (keys.length === 0) return null
+  return (
+    <ul class="values" aria-label="API keys">
+      {keys.map(key => (
+        <li key={key.id}>
+          API key{' '}
+          <a href={href(['api_keys', key.id])} dir="auto">
+            {key.description || key.id}
+          </a>{' '}
+          <span class="dim">{uses && <LastUse use={uses.get(key.id)} />}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** A bot user or service user: it does not sign in, so that its keys show what it does. */
+function ProgramCard(props: {
+  program: Program
+  keys: readonly ApiKey[]
+  uses: UseOfKeys | undefined
+}): JSX.Element {
+  const { id, name, active } = props.program
+  return (
+    <li class="card" aria-label={name || id}>
+      <h3 dir="auto">
+        <IdLink id={id} name={name || id} /> {!active && <span class="dot off">inactive</span>}
+      </h3>
+      {props.keys.length === 0 && <p class="hint">No API key.</p>}
+      <Keys keys={props.keys} uses={props.uses} />
     </li>
   )
 }
 
 const SessionRow = ({ session }: { session: BrowserRow }): JSX.Element => (
   <li class="item">
-    <span dir="auto">
-      {session.ip}, {session.user_agent}, last active <Time at={session.last_active} />
+    <span dir="auto" title={session.user_agent}>
+      {nameOf(kinds.dashboard_sessions, session)}, last active <Time at={session.last_active} />
     </span>
     <Confirmed
       label="Sign out"

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { ApiError } from '#client/errors.ts'
 import type { FormTarget } from '#ui/dashboard/access/protect.ts'
+import { counted } from '#ui/format.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -59,7 +60,7 @@ export function SignedIn({ target, route }: { target: FormTarget; route: string 
                 isDangerous
                 question="End all of these sessions? Their users have to sign in again."
                 act={async () => {
-                  toast(`${await endAll(filter)} sessions ended`)
+                  toast(`${counted(await endAll(filter), 'session')} ended`)
                   loaded.reload()
                 }}
               />

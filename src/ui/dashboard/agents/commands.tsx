@@ -50,7 +50,7 @@ const SnippetView = ({ snippet: { install, commands, isSsh } }: { snippet: Agent
         </>
       ) : (
         <>
-          How to get the package is in the <a href="/docs">documentation</a>.
+          The command <code>npm run package</code> in a clone of Adit builds the packages and the image.
         </>
       )}
     </p>

@@ -23,17 +23,20 @@ interface CaptureState {
   readonly active: readonly ActiveCapture[]
   /** What is captured all the time. */
   readonly always: Always
+  /** That of the server, from the same response. */
+  readonly domain: string
 }
 
-function useCaptureState(): Loaded<CaptureState> {
+export function useCaptureState(): Loaded<CaptureState> {
   return useLoaded(
     'capture state',
     async () => {
-      const [{ items }, { captured }] = await Promise.all([api.captures.list(), api.status()])
+      const [{ items }, { captured, domain }] = await Promise.all([api.captures.list(), api.status()])
       const now = Date.now()
       return {
         active: items.filter(({ expires_at: end }) => Date.parse(end) > now),
         always: captured,
+        domain,
       }
     },
     { on: ({ kind }) => kinds.has(kind), everyMs: LOOK_MS },
@@ -43,9 +46,8 @@ function useCaptureState(): Loaded<CaptureState> {
 const clock = (at: string): string => new Date(at).toTimeString().slice(0, 5)
 
 /** Shows in the head of every page that something is being captured. */
-export function CaptureMark(): JSX.Element | null {
-  const { value } = useCaptureState()
-  if (!value || value.always.length + value.active.length === 0) return null
+export function CaptureMark({ state }: { state: CaptureState | undefined }): JSX.Element | null {
+  if (!state || state.always.length + state.active.length === 0) return null
   return (
     <a class="capture-mark" href={href(['captures'])}>
       Capture on

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { isReplayable } from '#contract/kinds/request-capture.ts'
+import { counted } from '#ui/format.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { TargetSelect, type ReplayTarget } from '#ui/dashboard/capture/target-select.tsx'
 import { href } from '#ui/dashboard/router.ts'
@@ -58,7 +59,7 @@ function ReplayDialog(props: { chosen: readonly EndedRequest[]; close: () => voi
           next failure.
         </p>
       ) : (
-        <p>{chosen.length} failed requests of this page were captured. They are sent again, oldest first.</p>
+        <p>Captured on this page: {counted(chosen.length, 'failed request')}. The oldest is sent first.</p>
       )}
       {chosen.length > 0 && <TargetSelect target={target} change={setTarget} />}
       <ul class="values" aria-label="Results">
@@ -75,7 +76,7 @@ function ReplayDialog(props: { chosen: readonly EndedRequest[]; close: () => voi
         <button>Close</button>
         {chosen.length > 0 && (
           <button type="button" class="primary" disabled={isBusy} onClick={() => void run()}>
-            Send {chosen.length} requests
+            Send {counted(chosen.length, 'request')}
           </button>
         )}
       </form>

@@ -7,9 +7,10 @@ import { headerEdits, headerText } from '#ui/dashboard/capture/header-edits.ts'
 import { MessageView } from '#ui/dashboard/capture/message-view.tsx'
 import { ReplayFields, type ReplayDraft } from '#ui/dashboard/capture/replay-fields.tsx'
 import { ResponseDiff } from '#ui/dashboard/capture/response-diff.tsx'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
-import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import { milliseconds, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 
 const draftOf = ({ request }: ShownCapture): ReplayDraft => ({
   via: 'edge',
@@ -99,6 +100,7 @@ export function ReplayForm(props: { request: EndedRequest; capture: ShownCapture
 
 function Result({ result: { id, capture, before, after } }: { result: Replayed }): JSX.Element {
   const { response } = capture
+  const { value: ended } = useLoaded(`replay ${id}`, () => api.requests.get(id))
   return (
     <section aria-label="Result" role="status">
       <h3>
@@ -108,6 +110,7 @@ function Result({ result: { id, capture, before, after } }: { result: Replayed }
         ) : (
           <span class={`status s${Math.floor(response.status / 100)}`}>{response.status}</span>
         )}{' '}
+        {ended && `in ${milliseconds(totalMs(ended))}, `}
         <a href={href(['requests', id])}>show the request</a>
       </h3>
       <ResponseDiff before={before} after={after} />

@@ -5,7 +5,7 @@ import type { ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
 import { kindOf } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded, type Loaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
-import { ErrorBox, Shown, Snippet, Time } from '#ui/dashboard/shell/parts.tsx'
+import { ErrorBox, Message, Shown, Snippet, Time } from '#ui/dashboard/shell/parts.tsx'
 
 type Domain = Awaited<ReturnType<typeof api.reserved_domains.get>>
 type Check = Awaited<ReturnType<typeof api.reserved_domains.check>>
@@ -20,7 +20,7 @@ export function DomainPage({ id }: { id: string }): JSX.Element {
     on: change => change.id === id,
   })
   return (
-    <Shown of={loaded}>
+    <Shown of={loaded} title="Domain">
       {domain => (
         <>
           <ResourceHead at={at} resource={domain} reload={loaded.reload} />
@@ -134,12 +134,16 @@ const Steps = ({ check: { steps, next } }: { check: Check }): JSX.Element => (
           <strong>{titles[name]}</strong>
           <span class="mark">{marks[state]}</span>
           <span class="detail whole" dir="auto">
-            {message}
+            <Message text={message} />
           </span>
         </li>
       ))}
     </ol>
-    <p dir="auto">{next}</p>
+    {steps.every(({ message }) => message !== next) && (
+      <p dir="auto">
+        <Message text={next} />
+      </p>
+    )}
   </>
 )
 

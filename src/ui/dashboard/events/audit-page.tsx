@@ -29,7 +29,7 @@ export function AuditPage({ id }: { id: string }): JSX.Element {
   const loaded = useLoaded(`audit event ${id}`, () => loadChange(id))
   const operation = operationOf('audit_events', 'get')
   return (
-    <Shown of={loaded}>
+    <Shown of={loaded} title="Audit event">
       {({ event, previous }) => (
         <>
           <PageHead title={changeTitle(event.type)} sub={`Audit event ${id}`}>
@@ -63,8 +63,9 @@ function Circumstances({ event, previous }: Change): JSX.Element {
     ['Through', principal?.source ?? '–'],
     ...(principal?.credential ? [['With', <IdLink key="with" id={principal.credential.id} />] as const] : []),
     ['Address', principal?.ip ?? '–'],
-    ['Time', <Time key="time" at={at} />],
+    ['Time', <Time key="time" at={at} hasSeconds />],
     ['Resource', <ChangedResource key="resource" event={event} />],
+    ['Resource id', objectId(event)],
   ]
   return (
     <section class="card" aria-label="Circumstances">
@@ -97,7 +98,7 @@ function Difference({ event, previous }: Change): JSX.Element {
       <section class="children" aria-label="Resource at that time">
         <h2>Resource at that time</h2>
         <div class="card">
-          <Fields entries={Object.entries(event.object).filter(([name]) => name !== 'uri')} />
+          <Fields entries={Object.entries(event.object)} />
         </div>
       </section>
     </>

@@ -21,7 +21,7 @@ export const AuditTable = ({ items }: { items: readonly AuditEvent[] }): JSX.Ele
               <ChangedResource event={event} />
             </td>
             <td>
-              <Time at={event.occurred_at} />
+              <Time at={event.occurred_at} hasSeconds />
             </td>
             <td>{event.principal?.ip ?? '–'}</td>
           </tr>

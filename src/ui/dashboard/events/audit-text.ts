@@ -1,6 +1,6 @@
 import { titleOf } from '#contract/names.ts'
 import type { api } from '#ui/dashboard/api.ts'
-import { hrefOfId, text } from '#ui/dashboard/kinds/resource.ts'
+import { hrefOfId, kindOfId, nameOf, text } from '#ui/dashboard/kinds/resource.ts'
 import { href } from '#ui/dashboard/router.ts'
 
 export type AuditEvent = Awaited<ReturnType<typeof api.audit_events.get>>
@@ -11,6 +11,13 @@ export const changeTitle = (type: string): string => titleOf(type.replace(/\.v\d
 export const authorOf = ({ principal }: AuditEvent): string => principal?.subject ?? 'the server'
 
 export const objectId = ({ object }: AuditEvent): string => text(object['id'])
+
+/** What the changed resource was called after the change; its id if it has no name. */
+export function objectName(event: AuditEvent): string {
+  const id = objectId(event)
+  const kind = kindOfId(id)
+  return kind ? nameOf(kind, event.object) : id
+}
 
 const isDeletion = ({ type }: AuditEvent): boolean => /_deleted\.v\d+$/.test(type)
 

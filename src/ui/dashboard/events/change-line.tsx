@@ -8,7 +8,7 @@ export const ChangeLine = (props: { event: AuditEvent; children?: ComponentChild
   const { event } = props
   return (
     <li>
-      <Time at={event.occurred_at} /> <span dir="auto">{authorOf(event)}</span>{' '}
+      <Time at={event.occurred_at} hasSeconds /> <span dir="auto">{authorOf(event)}</span>{' '}
       <a href={href(['audit_events', event.id])}>{changeTitle(event.type)}</a> {props.children}
     </li>
   )

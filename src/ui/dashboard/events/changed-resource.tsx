@@ -1,8 +1,15 @@
 import type { JSX } from 'preact'
-import { objectHref, objectId, type AuditEvent } from '#ui/dashboard/events/audit-text.ts'
+import { objectHref, objectId, objectName, type AuditEvent } from '#ui/dashboard/events/audit-text.ts'
 
-/** The changed resource, as a link while it exists. */
+/** The changed resource by its name, as a link while it exists. */
 export function ChangedResource({ event }: { event: AuditEvent }): JSX.Element {
   const to = objectHref(event)
-  return to === undefined ? <code>{objectId(event)}</code> : <a href={to}>{objectId(event)}</a>
+  const shared = { title: objectId(event), dir: 'auto' as const }
+  return to === undefined ? (
+    <span {...shared}>{objectName(event)}</span>
+  ) : (
+    <a href={to} {...shared}>
+      {objectName(event)}
+    </a>
+  )
 }

@@ -1,4 +1,6 @@
 import type { JSX } from 'preact'
+import { wordsOf } from '#contract/names.ts'
+import { counted } from '#ui/format.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
 import { IdLink } from '#ui/dashboard/kinds/value.tsx'
@@ -10,14 +12,40 @@ import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 const LIVE_MS = 5000
 
+const isOfEvents = ({ kind }: { kind: string }): boolean => kind.startsWith('event_')
+
+/** What people call the subscriptions and destinations, by id: deliveries have only the ids. */
+async function loadNames(): Promise<ReadonlyMap<string, string>> {
+  const [subscriptions, destinations] = await Promise.all([
+    Array.fromAsync(api.event_subscriptions.all()),
+    Array.fromAsync(api.event_destinations.all()),
+  ])
+  return new Map([
+    ...subscriptions.map(({ id, description, sources }) => [id, description || typesOf(sources)] as const),
+    ...destinations.map(({ id, description, target }) => {
+      const type = targetOf(target)
+      return [id, description === '' ? type : `${description} (${type})`] as const
+    }),
+  ])
+}
+
+const typesOf = (sources: readonly { readonly type: string }[]): string =>
+  sources.map(({ type }) => type).join(', ')
+
+/** Exactly one key of a target is set. */
+const targetOf = (target: object): string =>
+  wordsOf(Object.entries(target).find(([, value]) => value !== null)?.[0] ?? '')
+
+type Names = ReadonlyMap<string, string> | undefined
 type Delivery = Awaited<ReturnType<typeof api.event_deliveries.list>>['items'][number]
 
 /** How events reach their destinations. */
 export function DeliveriesPage(): JSX.Element {
   const loaded = useLoaded('deliveries', () => api.event_deliveries.list(), {
-    on: ({ kind }) => kind.startsWith('event_'),
+    on: isOfEvents,
     everyMs: LIVE_MS,
   })
+  const { value: names } = useLoaded('names for deliveries', loadNames, { on: isOfEvents })
   return (
     <>
       <PageHead title="Event deliveries" sub="Each subscription at each of its destinations.">
@@ -48,10 +76,11 @@ export function DeliveriesPage(): JSX.Element {
                     'Attempts',
                     'Actions',
                   ]}
+                  numeric={['Waiting', 'Dead letters']}
                 />
                 <tbody>
                   {items.map(delivery => (
-                    <DeliveryRow key={delivery.id} delivery={delivery} reload={loaded.reload} />
+                    <DeliveryRow key={delivery.id} delivery={delivery} names={names} reload={loaded.reload} />
                   ))}
                 </tbody>
               </table>
@@ -88,7 +117,7 @@ function Attempts({ of: { attempts } }: { of: Delivery }): JSX.Element {
       <ol class="values" aria-label="Attempts, newest first">
         {attempts.map(({ at, events, error, duration_ms: ms }, place) => (
           <li key={place}>
-            <Time at={at} />: {events.toLocaleString()} events, {milliseconds(ms)},{' '}
+            <Time at={at} hasSeconds />: {counted(events, 'event')}, {milliseconds(ms)},{' '}
             <span dir="auto">{error ?? 'accepted'}</span>
           </li>
         ))}
@@ -97,17 +126,35 @@ function Attempts({ of: { attempts } }: { of: Delivery }): JSX.Element {
   )
 }
 
-function DeliveryRow({ delivery, reload }: { delivery: Delivery; reload: () => void }): JSX.Element {
+/** The name and id of what a delivery belongs to. */
+function Party({ of: ref, names }: { of: Delivery['destination']; names: Names }): JSX.Element {
+  if (!ref) return <>–</>
+  const name = names?.get(ref.id)
+  if (!name) return <IdLink id={ref.id} />
+  return (
+    <>
+      <IdLink id={ref.id} name={name} />
+      <span class="dim id">{ref.id}</span>
+    </>
+  )
+}
+
+function DeliveryRow(props: { delivery: Delivery; names: Names; reload: () => void }): JSX.Element {
+  const { delivery, names, reload } = props
   const { id, subscription, destination, waiting, dead_letters: dead, last_error: error } = delivery
   return (
     <tr>
-      <th scope="row">{subscription ? <IdLink id={subscription.id} /> : '–'}</th>
-      <td>{destination ? <IdLink id={destination.id} /> : '–'}</td>
+      <th scope="row">
+        <Party of={subscription} names={names} />
+      </th>
+      <td>
+        <Party of={destination} names={names} />
+      </td>
       <td>
         <DeliveryState delivery={delivery} />
       </td>
-      <td>{waiting.toLocaleString()}</td>
-      <td>{dead.toLocaleString()}</td>
+      <td class="number">{waiting.toLocaleString()}</td>
+      <td class="number">{dead.toLocaleString()}</td>
       <td dir="auto">{error ?? '–'}</td>
       <td>
         <Attempts of={delivery} />
@@ -127,7 +174,7 @@ function DeliveryRow({ delivery, reload }: { delivery: Delivery; reload: () => v
           )}
           <Confirmed
             label="Redeliver"
-            question={`Send ${dead} dead letters and ${waiting} waiting events again?`}
+            question={`Send ${counted(dead, 'dead letter')} and ${counted(waiting, 'waiting event')} again?`}
             act={async () => {
               await api.event_deliveries.replay(id)
               toast('They are being sent.')

@@ -4,7 +4,7 @@ import type { Operation } from '#contract/operations.ts'
 import { Dialog, Snippet } from '#ui/dashboard/shell/parts.tsx'
 import { shellQuoted } from '#ui/shell-quoted.ts'
 
-interface CallParts {
+export interface CallParts {
   readonly operation: Operation
   /** The values of the path's parameters. */
   readonly params: readonly string[]
@@ -34,6 +34,23 @@ function aditOf({ operation, params, body }: CallParts): string {
   return [...words, ...(body === undefined ? [] : [`--json ${quoted(JSON.stringify(body))}`])].join(' ')
 }
 
+const CallText = (props: CallParts): JSX.Element => (
+  <>
+    <h3>curl</h3>
+    <Snippet label="curl" text={curlOf(props, location.origin)} />
+    <h3>adit</h3>
+    <Snippet label="adit" text={aditOf(props)} />
+  </>
+)
+
+/** The same for an action that a dialog confirms. */
+export const CallDetails = (props: CallParts): JSX.Element => (
+  <details>
+    <summary>As API call</summary>
+    <CallText {...props} />
+  </details>
+)
+
 /** Shows the same call for a shell. */
 export function CopyAsCall(props: CallParts): JSX.Element {
   const [isOpen, setIsOpen] = useState(false)
@@ -45,10 +62,7 @@ export function CopyAsCall(props: CallParts): JSX.Element {
       {isOpen && (
         <Dialog label="API call" close={() => setIsOpen(false)}>
           <p class="hint">{props.operation.summary}</p>
-          <h3>curl</h3>
-          <Snippet label="curl" text={curlOf(props, location.origin)} />
-          <h3>adit</h3>
-          <Snippet label="adit" text={aditOf(props)} />
+          <CallText {...props} />
           <form method="dialog">
             <button>Close</button>
           </form>

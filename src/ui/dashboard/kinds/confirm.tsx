@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { CallDetails, type CallParts } from '#ui/dashboard/kinds/api-call.tsx'
 import { Dialog, ErrorBox } from '#ui/dashboard/shell/parts.tsx'
 
 /** A button whose action is carried out after a confirmation. */
@@ -7,6 +8,8 @@ export function Confirmed(props: {
   label: string
   question: ComponentChildren
   isDangerous?: boolean
+  /** The same for a shell. */
+  call?: CallParts | undefined
   act: () => Promise<void>
 }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false)
@@ -34,6 +37,7 @@ export function Confirmed(props: {
       {isOpen && (
         <Dialog label={props.label} close={() => setIsOpen(false)}>
           <p>{props.question}</p>
+          {props.call && <CallDetails {...props.call} />}
           {error && <ErrorBox error={error} />}
           <form method="dialog" class="actions">
             <button>Cancel</button>

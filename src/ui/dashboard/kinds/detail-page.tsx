@@ -1,14 +1,15 @@
 import type { ComponentChildren, ComponentType, JSX } from 'preact'
 import type { Action, Kind } from '#contract/kind.ts'
+import { childrenOf } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
 import { addressOf, useResource, type ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
 import { lazy } from '#ui/dashboard/shell/lazy.tsx'
-import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
+import { CopyAsCall, type CallParts } from '#ui/dashboard/kinds/api-call.tsx'
 import { Children } from '#ui/dashboard/kinds/children.tsx'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
 import { shownOnce } from '#ui/dashboard/kinds/just-created.ts'
-import { isRef, kindOf, nameOf, resourceHref, type Resource } from '#ui/dashboard/kinds/resource.ts'
+import { kindOf, nameOf, resourceHref, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { Fields } from '#ui/dashboard/kinds/value.tsx'
 import { go, href } from '#ui/dashboard/router.ts'
 import { PageHead, Shown, Snippet, toast } from '#ui/dashboard/shell/parts.tsx'
@@ -18,10 +19,13 @@ const CredentialUse = lazy(
 )
 const KeyUse = lazy(async () => (await import('#ui/dashboard/access/key-use.tsx')).KeyUse)
 
-/** Cards with the last use, for kinds that authenticate. */
+const AgentTunnels = lazy(async () => (await import('#ui/dashboard/agents/agent-tunnels.tsx')).AgentTunnels)
+
+/** What a resource is used for, beside its own fields. */
 const uses: Readonly<Record<string, ComponentType<{ id: string }>>> = {
   api_keys: KeyUse,
   credentials: CredentialUse,
+  tunnel_sessions: AgentTunnels,
 }
 
 const ActionForms = lazy(async () => (await import('#ui/dashboard/kinds/action-form.tsx')).ActionForms)
@@ -30,7 +34,9 @@ const ActionForms = lazy(async () => (await import('#ui/dashboard/kinds/action-f
 export function DetailPage(at: ResourcePlace): JSX.Element {
   const loaded = useResource(at)
   return (
-    <Shown of={loaded}>{resource => <Detail at={at} resource={resource} reload={loaded.reload} />}</Shown>
+    <Shown of={loaded} title={titleOf(kindOf(at.collection).name)}>
+      {resource => <Detail at={at} resource={resource} reload={loaded.reload} />}
+    </Shown>
   )
 }
 
@@ -57,6 +63,11 @@ const isPlain = ([, { input, output }]: [string, Action]): boolean => !input && 
 const isPossible = ({ method, path }: Action, resource: Resource): boolean =>
   method !== 'DELETE' || resource[path.slice(1)] !== null
 
+function callOf(at: ResourcePlace, word: string): CallParts | undefined {
+  const operation = operationOf(at.collection, word)
+  return operation && { operation, params: addressOf(at) }
+}
+
 /** The name of a resource with what can be done with it. */
 export function ResourceHead(props: {
   at: ResourcePlace
@@ -66,7 +77,7 @@ export function ResourceHead(props: {
 }): JSX.Element {
   const { at, resource, reload } = props
   const kind = kindOf(at.collection)
-  const operation = operationOf(at.collection, 'get')
+  const read = callOf(at, 'get')
   return (
     <PageHead title={nameOf(kind, resource)} sub={`${titleOf(kind.name)} ${at.id}`}>
       {props.children}
@@ -77,6 +88,7 @@ export function ResourceHead(props: {
             key={name}
             label={titleOf(name)}
             question={action.doc}
+            call={callOf(at, name)}
             act={async () => {
               await call(at.collection, name, ...addressOf(at))
               // Agents and nodes accept an order before they carry it out.
@@ -85,7 +97,7 @@ export function ResourceHead(props: {
             }}
           />
         ))}
-      {operation && <CopyAsCall operation={operation} params={addressOf(at)} />}
+      {read && <CopyAsCall {...read} />}
       {kind.verbs.includes('update') && (
         <a class="button" href={resourceHref(at.collection, at.id, at.parent, ['edit'])}>
           Edit
@@ -106,6 +118,7 @@ function DeleteButton({ at, kind, name }: { at: ResourcePlace; kind: Kind; name:
           Delete <strong dir="auto">{name}</strong>? This cannot be undone.
         </>
       }
+      call={callOf(at, 'delete')}
       act={async () => {
         await call(at.collection, 'delete', ...addressOf(at))
         toast(`Deleted ${name}`)
@@ -135,17 +148,18 @@ function ShownOnce({ resource, id }: { resource: Resource; id: string }): JSX.El
   )
 }
 
-const HIDDEN = new Set(['uri'])
-
 /** All fields, and each module that is set as a card. */
 export function ResourceFields({ kind, resource }: { kind: Kind; resource: Resource }): JSX.Element {
   const isModule = (name: string): boolean => Object.hasOwn(kind.modules, name)
   // Parts that have a table of their own below.
-  const isChild = (value: unknown): boolean =>
-    Array.isArray(value) && value.length > 0 && !isRef(value[0]) && isResource(value[0])
-  const entries = Object.entries(resource).filter(
-    ([name, value]) => !HIDDEN.has(name) && !isModule(name) && !isChild(value),
-  )
+  const isChild = (name: string): boolean =>
+    childrenOf(kind.name).some(({ parent, listKey }) => parent !== undefined && listKey === name)
+  // The heading has the id, and a token is only in the response that created it.
+  const isElsewhere = (name: string, value: unknown): boolean =>
+    name === 'id' || (name === 'token' && value === null)
+  const entries = Object.entries(resource)
+    .filter(([name, value]) => !isModule(name) && !isChild(name) && !isElsewhere(name, value))
+    .toSorted(([, one], [, other]) => Number(isLong(one)) - Number(isLong(other)))
   const modules = Object.entries(resource).filter(([name, value]) => isModule(name) && value !== null)
   return (
     <>
@@ -163,5 +177,5 @@ export function ResourceFields({ kind, resource }: { kind: Kind; resource: Resou
   )
 }
 
-const isResource = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && 'id' in value && 'uri' in value && 'created_at' in value
+/** Such as a certificate: it would separate the short fields. */
+const isLong = (value: unknown): boolean => typeof value === 'string' && value.includes('\n')

@@ -2,6 +2,7 @@ import { titleOf } from '#contract/names.ts'
 import type { TSchema } from '#contract/schema.ts'
 import { isWritable, writtenName } from '#contract/shape-schema.ts'
 import type { Field, Shape } from '#contract/shape.ts'
+import { owners } from '#contract/targets.ts'
 
 /** How a value is entered. */
 export type Control =
@@ -135,7 +136,7 @@ const namedField = (name: string, doc = '') => ({
 function formField(name: string, field: Field, write: TSchema, operation: 'create' | 'update'): FormField {
   const control: Control = field.shape
     ? { type: 'group', fields: formFields(field.shape, 'create'), isOptional: field.fallback === null }
-    : controlOf(write, field.target?.kinds)
+    : controlOf(write, name === 'owner_id' ? owners.kinds : field.target?.kinds)
   return {
     ...namedField(writtenName(name, field), field.doc),
     isRequired: operation === 'create' && field.create === 'required',
@@ -145,8 +146,14 @@ function formField(name: string, field: Field, write: TSchema, operation: 'creat
   }
 }
 
+/** What names a resource for people comes first, and what only programs and few people use last. */
+const places: Readonly<Record<string, number>> = { description: -1, owner_id: 1, metadata: 2 }
+const rank = ({ name }: FormField): number => places[name] ?? 0
+
 /** The fields of a form, derived from the declaration of a resource. */
 export const formFields = (shape: Shape, operation: 'create' | 'update'): FormField[] =>
-  Object.entries(shape).flatMap(([name, field]) =>
-    field.write && isWritable(field, operation) ? [formField(name, field, field.write, operation)] : [],
-  )
+  Object.entries(shape)
+    .flatMap(([name, field]) =>
+      field.write && isWritable(field, operation) ? [formField(name, field, field.write, operation)] : [],
+    )
+    .toSorted((one, other) => rank(one) - rank(other))

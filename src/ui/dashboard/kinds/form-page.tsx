@@ -54,7 +54,7 @@ export function EditPage(at: ResourcePlace): JSX.Element {
   const kind = kindOf(at.collection)
   const fields = formFields(kind.shape, 'update')
   return (
-    <Shown of={useResource(at)}>
+    <Shown of={useResource(at)} title={`Edit ${wordsOf(kind.name)}`}>
       {resource => {
         const before = asWritten(kind.shape, resource)
         const save = async (draft: FormValues): Promise<void> => {

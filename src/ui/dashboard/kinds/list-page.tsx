@@ -14,6 +14,7 @@ import { reloading } from '#ui/dashboard/kinds/resource-place.ts'
 import { ResourceTable } from '#ui/dashboard/kinds/table.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { go, href, place } from '#ui/dashboard/router.ts'
+import { listTitle } from '#ui/dashboard/sections.ts'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
 
 const PAGE_SIZE = 100
@@ -42,7 +43,7 @@ export function ListPage({ collection }: { collection: Collection }): JSX.Elemen
   const list = operationOf(collection, 'list')
   return (
     <>
-      <PageHead title={titleOf(collection)} sub={kind.doc}>
+      <PageHead title={listTitle(collection)} sub={kind.doc}>
         {list && <CopyAsCall operation={list} params={[]} />}
         {kind.verbs.includes('create') && (
           <a class="button primary" href={href([collection, 'new'])}>

@@ -72,7 +72,7 @@ export function ReferenceControl(props: ControlProps<Extract<Control, { type: 'r
       value={value}
       onChange={event => change(event.currentTarget.value || undefined)}
     >
-      <option value="">None</option>
+      <option value="">Not set</option>
       {isUnknown && <option value={value}>{value}</option>}
       {all.map(choice => (
         <option key={choice.id} value={choice.id}>

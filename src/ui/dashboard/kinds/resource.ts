@@ -2,6 +2,7 @@ import { isPlainObject } from '#base/plain-object.ts'
 import { hasPrefixOf, type Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
 import type { Field } from '#contract/shape.ts'
+import { browserName } from '#ui/dashboard/kinds/browser-name.ts'
 import { href } from '#ui/dashboard/router.ts'
 
 export type Resource = Readonly<Record<string, unknown>>
@@ -25,6 +26,7 @@ const NAMES = [
   'name',
   'email',
   'addr',
+  'address',
   'hostports',
   'match',
   'cidr',
@@ -35,14 +37,34 @@ const NAMES = [
   'ip',
 ] as const
 
+const part = (value: unknown, name: string): string => (isPlainObject(value) ? text(value[name]) : '')
+
+/** Names of kinds that no single field names. */
+const composed: Readonly<Record<string, (resource: Resource) => string>> = {
+  tunnel_session: ({ metadata, ip }) => text(metadata) || `Agent at ${text(ip)}`,
+  dashboard_session: ({ user_agent: agent, ip }) => `${browserName(text(agent))} at ${text(ip)}`,
+  application_session: ({ browser_session: browser }) => {
+    const agent = isPlainObject(browser) ? part(browser['user_agent'], 'raw') : ''
+    return `${browserName(agent)} at ${part(browser, 'ip_address')}`
+  },
+}
+
+/** Certificates of public authorities often have no common name. */
+function alternativeNames({ subject_alternative_names: others }: Resource): string {
+  const names = isPlainObject(others) ? others['dns_names'] : undefined
+  return Array.isArray(names) ? names.join(', ') : ''
+}
+
 /** What people call a resource; its id if nothing else. */
 export function nameOf(kind: Kind, resource: Resource): string {
+  const compose = composed[kind.name]
+  if (compose) return compose(resource)
   for (const name of NAMES) {
     const value = resource[name]
     if (typeof value === 'string' && value !== '') return value
     if (Array.isArray(value) && typeof value[0] === 'string') return value.join(', ')
   }
-  return keyOf(kind, resource)
+  return alternativeNames(resource) || keyOf(kind, resource)
 }
 
 /** The page of a resource; its parent is part of the query, as its own id does not name it. */
@@ -53,12 +75,20 @@ export const resourceHref = (
   more: string[] = [],
 ): string => href([collection, id, ...more], parent === undefined ? {} : { parent })
 
+export const kindOfId = (id: string): Kind | undefined =>
+  Object.values<Kind>(kinds).find(kind => hasPrefixOf(kind, id))
+
+/** The collection of the resource with an id, if it can be read by its id alone. */
+export function collectionOfId(id: string): Collection | undefined {
+  for (const [collection, kind] of Object.entries(kinds) as [Collection, Kind][])
+    if (hasPrefixOf(kind, id) && kind.verbs.includes('get') && !kind.parent) return collection
+  return undefined
+}
+
 /** The page of the resource with an id, if its kind has one and needs no parent. */
 export function hrefOfId(id: string): string | undefined {
-  for (const [collection, kind] of Object.entries(kinds) as [Collection, Kind][])
-    if (hasPrefixOf(kind, id) && kind.verbs.includes('get') && !kind.parent)
-      return resourceHref(collection, id)
-  return undefined
+  const collection = collectionOfId(id)
+  return collection && resourceHref(collection, id)
 }
 
 export const isRef = (value: unknown): value is { readonly id: string } =>
@@ -79,24 +109,35 @@ function readType(field: Field): string {
   return inner.format === 'date-time' ? 'moment' : (type ?? 'object')
 }
 
-const HIDDEN_COLUMNS = new Set(['uri', 'metadata', 'id', 'owner_id', 'region', 'updated_at'])
+const HIDDEN_COLUMNS = new Set([
+  'uri',
+  'metadata',
+  'id',
+  'owner_id',
+  'region',
+  'updated_at',
+  'peer_address',
+  'lease_age_ms',
+])
 const MAX_COLUMNS = 5
 
 /** The fields that a table shows besides the name and the id. */
-export const columnsOf = (kind: Kind): readonly (readonly [string, Field])[] =>
-  Object.entries(kind.shape)
+export function columnsOf(kind: Kind): readonly (readonly [string, Field])[] {
+  const inName: readonly string[] = composed[kind.name] ? ['user_agent'] : NAMES.slice(0, 4)
+  return Object.entries(kind.shape)
     .filter(([name, field]) => {
       const type = readType(field)
       return (
         field.read !== undefined &&
         field.secret === undefined &&
         !HIDDEN_COLUMNS.has(name) &&
-        !(NAMES as readonly string[]).slice(0, 4).includes(name) &&
+        !inName.includes(name) &&
         !/_pem$|^public_key$|^token$/.test(name) &&
         (['string', 'boolean', 'integer', 'number', 'moment'].includes(type) || field.expand === true)
       )
     })
     .slice(0, MAX_COLUMNS)
+}
 
 /** The filter of a list for a text: the resources that contain it in one of their fields. */
 export function searchFilter(kind: Kind, words: string): string | undefined {

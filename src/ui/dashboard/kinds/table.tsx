@@ -9,7 +9,7 @@ import {
   resourceHref,
   type Resource,
 } from '#ui/dashboard/kinds/resource.ts'
-import { Value } from '#ui/dashboard/kinds/value.tsx'
+import { FieldValue, fieldTitle } from '#ui/dashboard/kinds/value.tsx'
 
 /** Resources as a table; each row leads to its page. */
 export function ResourceTable(props: {
@@ -28,7 +28,7 @@ export function ResourceTable(props: {
             <th scope="col">{title}</th>
             {columns.map(([name]) => (
               <th key={name} scope="col">
-                {titleOf(name)}
+                {fieldTitle(name)}
               </th>
             ))}
           </tr>
@@ -47,7 +47,7 @@ export function ResourceTable(props: {
                 </th>
                 {columns.map(([column]) => (
                   <td key={column}>
-                    <Value value={item[column]} />
+                    <FieldValue name={column} value={item[column]} />
                   </td>
                 ))}
               </tr>

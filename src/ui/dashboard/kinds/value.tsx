@@ -3,9 +3,12 @@ import { isPlainObject } from '#base/plain-object.ts'
 import { titleOf } from '#contract/names.ts'
 import { hrefOfId, isRef } from '#ui/dashboard/kinds/resource.ts'
 import { Time } from '#ui/dashboard/shell/parts.tsx'
+import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
 const ID = /^[a-z]{2,10}_[0-9A-Za-z]{20,}$/
+/** IPv4, or the characters of IPv6. */
+const IP = /^(\d{1,3}(\.\d{1,3}){3}|[\da-f]*:[\da-f:]*:[\da-f:.]*)$/
 
 /** A link to the resource with an id, by its name if one is given. */
 export function IdLink({ id, name = id }: { id: string; name?: string }): JSX.Element {
@@ -28,6 +31,7 @@ function Text({ value }: { value: string }): JSX.Element {
         {value}
       </a>
     )
+  if (IP.test(value)) return <span class="unbroken">{value}</span>
   if (value.includes('\n')) return <pre tabIndex={0}>{value}</pre>
   return <span dir="auto">{value}</span>
 }
@@ -55,16 +59,30 @@ export function Value({ value }: { value: unknown }): JSX.Element {
   return <Fields entries={Object.entries(value)} />
 }
 
-/** Names and values in two columns. */
-export function Fields({ entries }: { entries: readonly (readonly [string, unknown])[] }): JSX.Element {
+const MILLISECONDS = /_ms$/
+
+/** The title of a field; the unit is part of its value. */
+export const fieldTitle = (name: string): string => titleOf(name.replace(MILLISECONDS, ''))
+
+/** The value of a field, with the unit that its name has. */
+export const FieldValue = ({ name, value }: { name: string; value: unknown }): JSX.Element =>
+  typeof value === 'number' && MILLISECONDS.test(name) ? (
+    <span>{milliseconds(value)}</span>
+  ) : (
+    <Value value={value} />
+  )
+
+/** Names and values in two columns; the address of a resource in the API is not for people. */
+export function Fields(props: { entries: readonly (readonly [string, unknown])[] }): JSX.Element {
+  const entries = props.entries.filter(([name]) => name !== 'uri')
   if (entries.length === 0) return <span class="dim">none</span>
   return (
     <dl>
       {entries.map(([name, value]) => (
         <div key={name}>
-          <dt dir="auto">{titleOf(name)}</dt>
+          <dt dir="auto">{fieldTitle(name)}</dt>
           <dd>
-            <Value value={value} />
+            <FieldValue name={name} value={value} />
           </dd>
         </div>
       ))}

@@ -15,6 +15,7 @@ const LIVE_MS = 30_000
 const COUNT = 5
 const MINUTES = 60
 const RECENT = 50
+const FIGURES = ['Per minute', 'Errors', 'p50', 'p95', 'p99']
 
 /** The endpoints with most requests in the last hour. */
 export function BusiestEndpoints(): JSX.Element {
@@ -60,9 +61,7 @@ function EndpointTable({ usage }: { usage: UsageReport }): JSX.Element {
   return (
     <div class="table-box" tabIndex={0} role="region" aria-label="Table of the busiest endpoints">
       <table>
-        <TableHead
-          columns={['Endpoint', 'Requests', 'Per minute', 'Errors', 'p50', 'p95', 'p99', 'Agents']}
-        />
+        <TableHead columns={['Endpoint', 'Requests', ...FIGURES, 'Agents']} numeric={FIGURES} />
         <tbody>
           {series.map((each, at) => (
             <EndpointRow key={at} usage={usage} series={each} agents={(agents[at] ?? []).join(', ')} />
@@ -79,6 +78,11 @@ function EndpointRow(props: { usage: UsageReport; series: ReportSeries; agents: 
   const { usage, series, agents } = props
   const { name, id, requests, errors, p50_ms: p50, p95_ms: p95, p99_ms: p99 } = series
   const to = id === null ? undefined : hrefOfId(id)
+  const figures = [
+    (requests / MINUTES).toFixed(1),
+    requests === 0 ? '–' : `${((errors / requests) * 100).toFixed(1)} %`,
+    ...[p50, p95, p99].map(time),
+  ]
   return (
     <tr>
       <th scope="row" dir="auto">
@@ -87,11 +91,11 @@ function EndpointRow(props: { usage: UsageReport; series: ReportSeries; agents: 
       <td>
         <Sparkline label={`Requests per minute of ${name}`} values={linesOf(usage, [series]).requests} />
       </td>
-      <td>{(requests / MINUTES).toFixed(1)}</td>
-      <td>{requests === 0 ? '–' : `${((errors / requests) * 100).toFixed(1)} %`}</td>
-      <td>{time(p50)}</td>
-      <td>{time(p95)}</td>
-      <td>{time(p99)}</td>
+      {figures.map((figure, column) => (
+        <td key={column} class="number">
+          {figure}
+        </td>
+      ))}
       <td dir="auto">{agents || '–'}</td>
     </tr>
   )

@@ -6,9 +6,9 @@ import { ConnectAgent } from '#ui/dashboard/agents/connect.tsx'
 import { api } from '#ui/dashboard/api.ts'
 import { follow } from '#ui/dashboard/live.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
-import { Attention, RecentChanges } from '#ui/dashboard/overview/attention.tsx'
 import { BusiestEndpoints } from '#ui/dashboard/overview/busiest.tsx'
 import { RequestCounter, type Figures } from '#ui/dashboard/overview/figures.ts'
+import { RecentChanges } from '#ui/dashboard/overview/recent-changes.tsx'
 import { ServerState } from '#ui/dashboard/overview/server-state.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { FigureList } from '#ui/dashboard/shell/figure-list.tsx'
@@ -51,7 +51,6 @@ export const OverviewPage = (): JSX.Element => (
     </PageHead>
     <Counts />
     <ServerState />
-    <Attention />
     <LiveTrafficCard />
     <BusiestEndpoints />
     <RecentChanges />
@@ -101,7 +100,7 @@ function FirstTunnel({ isEmpty }: { isEmpty: boolean }): JSX.Element | null {
 }
 
 function useFigures(): Figures {
-  const [counter] = useState(() => new RequestCounter())
+  const [counter] = useState(() => new RequestCounter(Date.now()))
   const [figures, setFigures] = useState(() => counter.figures(Date.now()))
   useEffect(() => {
     const ends = new AbortController()

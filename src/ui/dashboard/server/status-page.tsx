@@ -1,12 +1,11 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { titleOf } from '#contract/names.ts'
 import type { ServerStatus } from '#contract/status.ts'
 import { api } from '#ui/dashboard/api.ts'
-import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { Fields } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
-import { levels } from '#ui/dashboard/overview/server-state.tsx'
-import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
+import { levels, Problems } from '#ui/dashboard/server/problems.tsx'
+import { PageHead, Shown, Time } from '#ui/dashboard/shell/parts.tsx'
 import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
 
 const LIVE_MS = 5000
@@ -43,11 +42,16 @@ function StatusView({ status }: { status: ServerStatus }): JSX.Element {
       <Table
         title="Listeners"
         columns={['Address', 'For clients']}
-        rows={status.listeners.map(({ name, address, public_address: open }) => [name, address ?? '–', open])}
+        rows={status.listeners.map(({ name, address, public_address: open }) => [
+          titleOf(name),
+          address ?? '–',
+          open,
+        ])}
       />
       <Table
         title="Limits"
         columns={['Used', 'Limit', 'Setting']}
+        numeric={['Used', 'Limit']}
         rows={status.limits.map(({ name, used, limit, setting }) => [
           titleOf(name),
           used.toLocaleString(),
@@ -62,7 +66,7 @@ function StatusView({ status }: { status: ServerStatus }): JSX.Element {
           node,
           state,
           String(id ?? '–'),
-          at ?? '–',
+          at === null ? '–' : <Time key="started" at={at} />,
         ])}
       />
       <Table
@@ -72,34 +76,10 @@ function StatusView({ status }: { status: ServerStatus }): JSX.Element {
           task,
           String(failures),
           message,
-          at,
+          <Time key="at" at={at} />,
         ])}
       />
     </>
-  )
-}
-
-function Problems({
-  status: { problems, problem_count: count },
-}: {
-  status: ServerStatus
-}): JSX.Element | null {
-  if (count === 0) return null
-  return (
-    <section class="box warn" aria-label="Problems">
-      <h2>Needs attention ({count})</h2>
-      <ul class="values">
-        {problems.map(({ area, level, name, resource_id: id, message }, at) => {
-          const to = id === null ? undefined : hrefOfId(id)
-          return (
-            <li key={at} dir="auto">
-              <span class={`dot ${levels[level].mark}`}>{titleOf(area)}</span>{' '}
-              {to === undefined ? name : <a href={to}>{name ?? id}</a>} {message}
-            </li>
-          )
-        })}
-      </ul>
-    </section>
   )
 }
 
@@ -107,21 +87,26 @@ function Problems({
 function Table(props: {
   title: string
   columns: readonly string[]
-  rows: readonly (readonly string[])[]
+  /** Columns of numbers. */
+  numeric?: readonly string[]
+  rows: readonly (readonly [string, ...ComponentChildren[]])[]
 }): JSX.Element | null {
+  const { numeric = [] } = props
   if (props.rows.length === 0) return null
   return (
     <section class="children" aria-label={props.title}>
       <h2>{props.title}</h2>
       <div class="table-box" tabIndex={0} role="region" aria-label={`Table of ${props.title}`}>
         <table>
-          <TableHead columns={['Name', ...props.columns]} />
+          <TableHead columns={['Name', ...props.columns]} numeric={numeric} />
           <tbody>
             {props.rows.map(([first, ...rest]) => (
               <tr key={first}>
                 <th scope="row">{first}</th>
                 {rest.map((cell, at) => (
-                  <td key={at}>{cell}</td>
+                  <td key={at} class={numeric.includes(props.columns[at] ?? '') ? 'number' : ''}>
+                    {cell}
+                  </td>
                 ))}
               </tr>
             ))}

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { titleOf } from '#contract/names.ts'
-import { usageDimensions, usageWindows } from '#contract/usage.ts'
+import { usageDimensions, type UsageWindow } from '#contract/usage.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -15,6 +15,13 @@ import { byteSize } from '#ui/format.ts'
 
 const LIVE_MS = 30_000
 
+const windows = {
+  '1h': 'Last hour',
+  '24h': 'Last 24 hours',
+  '30d': 'Last 30 days',
+  '1y': 'Last year',
+} as const satisfies Record<UsageWindow, string>
+
 /** Requests, errors, bytes and times by endpoint or credential, and requests to the API by key. */
 export function UsagePage(): JSX.Element {
   const { query } = place.value
@@ -25,13 +32,13 @@ export function UsagePage(): JSX.Element {
   return (
     <>
       <PageHead title="Usage">
-        <Choice label="By" value={by} values={usageDimensions} choose={value => set({ by: value })} />
         <Choice
-          label="Time"
-          value={window}
-          values={Object.keys(usageWindows)}
-          choose={value => set({ window: value })}
+          label="By"
+          value={by}
+          choices={Object.fromEntries(usageDimensions.map(name => [name, titleOf(name)]))}
+          choose={value => set({ by: value })}
         />
+        <Choice label="Time" value={window} choices={windows} choose={value => set({ window: value })} />
       </PageHead>
       <Shown of={loaded}>{usage => <UsageView usage={usage} />}</Shown>
     </>
@@ -41,15 +48,16 @@ export function UsagePage(): JSX.Element {
 const Choice = (props: {
   label: string
   value: string
-  values: readonly string[]
+  /** Their values, and how each is shown. */
+  choices: Readonly<Record<string, string>>
   choose: (value: string) => void
 }): JSX.Element => (
   <label class="toggle">
     {props.label}
     <select value={props.value} onChange={event => props.choose(event.currentTarget.value)}>
-      {props.values.map(value => (
+      {Object.entries(props.choices).map(([value, text]) => (
         <option key={value} value={value}>
-          {value}
+          {text}
         </option>
       ))}
     </select>
@@ -79,10 +87,12 @@ function UsageView({ usage }: { usage: UsageReport }): JSX.Element {
   )
 }
 
+const FIGURES = ['Requests', 'Errors', 'Received', 'Sent', 'p50', 'p95', 'p99']
+
 const UsageTable = ({ series, by }: { series: readonly ReportSeries[]; by: string }): JSX.Element => (
   <div class="table-box" tabIndex={0} role="region" aria-label="Series">
     <table>
-      <TableHead columns={[titleOf(by), 'Requests', 'Errors', 'Received', 'Sent', 'p50', 'p95', 'p99']} />
+      <TableHead columns={[titleOf(by), ...FIGURES]} numeric={FIGURES} />
       <tbody>
         {series.map((each, at) => (
           <UsageRow key={at} series={each} />
@@ -96,18 +106,23 @@ const time = (ms: number | null): string => (ms === null ? '–' : milliseconds(
 
 function UsageRow({ series }: { series: ReportSeries }): JSX.Element {
   const to = series.id === null ? undefined : hrefOfId(series.id)
+  const figures = [
+    series.requests.toLocaleString(),
+    series.errors.toLocaleString(),
+    byteSize(series.bytes_in),
+    byteSize(series.bytes_out),
+    ...[series.p50_ms, series.p95_ms, series.p99_ms].map(time),
+  ]
   return (
     <tr>
       <th scope="row" dir="auto">
         {to === undefined ? series.name : <a href={to}>{series.name}</a>}
       </th>
-      <td>{series.requests.toLocaleString()}</td>
-      <td>{series.errors.toLocaleString()}</td>
-      <td>{byteSize(series.bytes_in)}</td>
-      <td>{byteSize(series.bytes_out)}</td>
-      <td>{time(series.p50_ms)}</td>
-      <td>{time(series.p95_ms)}</td>
-      <td>{time(series.p99_ms)}</td>
+      {figures.map((figure, at) => (
+        <td key={at} class="number">
+          {figure}
+        </td>
+      ))}
     </tr>
   )
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { CaptureMark } from '#ui/dashboard/capture/capture-state.tsx'
+import { CaptureMark, useCaptureState } from '#ui/dashboard/capture/capture-state.tsx'
 import { isReachable } from '#ui/dashboard/api.ts'
 import { loadSession, session } from '#ui/dashboard/session.ts'
 import { place } from '#ui/dashboard/router.ts'
@@ -43,14 +43,7 @@ export function App(): JSX.Element {
       <a class="skip" href="#main">
         Skip to the page
       </a>
-      <header>
-        <a href="/" class="brand">
-          Adit
-        </a>
-        <CaptureMark />
-        <SearchButton />
-        <UserMenu />
-      </header>
+      <Head />
       <Navigation />
       <main id="main" tabIndex={-1}>
         {!isReachable.value && (
@@ -62,5 +55,20 @@ export function App(): JSX.Element {
       </main>
       <Toasts />
     </div>
+  )
+}
+
+/** The name of the server, so that several are not confused, and what concerns every page. */
+function Head(): JSX.Element {
+  const { value } = useCaptureState()
+  return (
+    <header>
+      <a href="/" class="brand">
+        Adit <span class="dim">{value?.domain}</span>
+      </a>
+      <CaptureMark state={value} />
+      <SearchButton />
+      <UserMenu />
+    </header>
   )
 }

@@ -21,6 +21,19 @@ const series = (label: string, name: string) => {
   return { label, stroke, width: 1.5, points: { show: false } }
 }
 
+const DAY = 86_400
+
+/** The text at the time axis, in the form of the browser's language; `step` is the time between two of them. */
+function tickText(at: number, step: number): string {
+  const date = new Date(at * 1000)
+  if (step >= DAY) return date.toLocaleDateString([], { month: 'short', day: 'numeric' })
+  const seconds = step < 60 ? { second: '2-digit' as const } : {}
+  const isMidnight = step >= 3600 && date.getHours() === 0
+  return isMidnight
+    ? date.toLocaleDateString([], { month: 'short', day: 'numeric' })
+    : date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', ...seconds })
+}
+
 interface ChartLine {
   readonly label: string
   /** A colour of the style sheet, such as --accent. */
@@ -42,6 +55,13 @@ export function LineChart(props: {
     const parent = box.current
     if (!parent) return
     const axis = { stroke: resolved('--dim'), grid: { stroke: resolved('--line'), width: 1 } }
+    const time = {
+      ...axis,
+      size: 32,
+      space: 110,
+      values: (_: UPlot, ticks: number[], __: number, ___: number, step: number) =>
+        ticks.map(at => tickText(at, step)),
+    }
     const made = new UPlot(
       {
         width: parent.clientWidth,
@@ -49,7 +69,7 @@ export function LineChart(props: {
         legend: { show: false },
         cursor: { show: false },
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
-        axes: [axis, { ...axis, size: 40 }],
+        axes: [time, { ...axis, size: 40 }],
         series: [{}, ...lines.map(line => series(line.label, line.colour))],
       },
       [[], ...lines.map(() => [])],

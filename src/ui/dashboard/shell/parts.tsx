@@ -59,11 +59,14 @@ const isNotFound = (error: Error): boolean => error instanceof ApiError && error
 /** The value of a load; before it the reason why there is none. */
 export function Shown<Value>(props: {
   of: Loaded<Value>
+  /** The heading of a page without its value, which has the real one. */
+  title?: string
   children: (value: Value) => ComponentChildren
 }): JSX.Element {
   const { value, error, reload } = props.of
   return (
     <>
+      {error && value === undefined && props.title !== undefined && <PageHead title={props.title} />}
       {error &&
         (value !== undefined && isNotFound(error) ? <Gone /> : <ErrorBox error={error} retry={reload} />)}
       {value === undefined && !error && <p class="hint loading">Loading …</p>}
@@ -72,16 +75,28 @@ export function Shown<Value>(props: {
   )
 }
 
-/** A time as people read it, with the exact one as its title. */
-export function Time({ at }: { at: string }): JSX.Element {
+/** A time as people read it, with the exact one as its title; with its seconds, where many follow each other. */
+export function Time({ at, hasSeconds }: { at: string; hasSeconds?: true }): JSX.Element {
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return <span>{at}</span>
   return (
     <time dateTime={at} title={at}>
-      {date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })}
+      {date.toLocaleString([], { dateStyle: 'medium', timeStyle: hasSeconds ? 'medium' : 'short' })}
     </time>
   )
 }
+
+const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+
+/** A message of the server, with its times as people read them. */
+export const Message = ({ text }: { text: string }): JSX.Element => (
+  <>
+    {text
+      .split(MOMENT)
+      // The separators are at odd places, since the pattern has a group.
+      .map((part, at) => (at % 2 === 1 ? <Time key={at} at={part} /> : part))}
+  </>
+)
 
 const toastText = signal('')
 let toastTimer: ReturnType<typeof setTimeout> | undefined

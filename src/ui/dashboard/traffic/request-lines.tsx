@@ -8,7 +8,7 @@ export const RequestLines = ({ requests }: { requests: readonly EndedRequest[] }
   <ul class="changes">
     {requests.map(request => (
       <li key={request.id}>
-        <Time at={request.started_at} />
+        <Time at={request.started_at} hasSeconds />
         <span class={`status s${Math.floor(request.status / 100)}`}>{request.status}</span>{' '}
         <a href={href(['requests', request.id])} dir="auto">
           {request.method} {request.path}

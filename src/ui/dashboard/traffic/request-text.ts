@@ -1,4 +1,5 @@
 import type { request } from '#contract/kinds/request.ts'
+import { titleOf } from '#contract/names.ts'
 import type { View } from '#contract/shape.ts'
 
 export type EndedRequest = View<typeof request.shape>
@@ -20,8 +21,17 @@ export const totalMs = ({
 export const answeringModule = ({ modules }: EndedRequest): string | undefined =>
   modules.find(({ verdict }) => verdict === 'answered')?.name
 
-/** Why a response is not the service's, in a few words. */
-export const reasonOf = (request: EndedRequest): string =>
-  [request.error_code, answeringModule(request), request.failed === 'visitor' ? 'client' : request.failed]
-    .filter(Boolean)
-    .join(' · ')
+const failedAt = {
+  visitor: 'client',
+  edge: 'edge',
+  tunnel: 'no agent',
+  agent: 'agent',
+  upstream: 'service',
+} as const
+
+/** Why a response is not the service's, in a few words: the module that responded, or where it failed and the error. */
+export function reasonOf(request: EndedRequest): string {
+  const module = answeringModule(request)
+  if (module !== undefined) return titleOf(module)
+  return [request.failed && failedAt[request.failed], request.error_code].filter(Boolean).join(' · ')
+}
