@@ -107,6 +107,7 @@ suite('the edge page', () => {
     assert.deepEqual(await dashboard.findings(), [])
     assert.equal(await dashboard.hasSidewaysScroll(), false)
     await dashboard.visit('/explain', 'Which route matches?')
+    assert.equal(await page.getByRole('heading', { name: 'Which route matches' }).count(), 1)
     await page.getByLabel('URL').fill('nonsense')
     await page.getByRole('button', { name: 'Explain' }).click()
     await page.getByRole('alert').waitFor()

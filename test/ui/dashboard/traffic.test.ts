@@ -92,6 +92,11 @@ suite('the traffic page', () => {
     const steps = page.getByRole('list', { name: 'Way of the request' })
     await steps.locator('li.failed', { hasText: 'IP restriction' }).getByText('stopped here').waitFor()
     await steps.locator('li.not_reached', { hasText: 'Backend' }).waitFor()
+    const station = (name: string) => steps.getByRole('listitem').filter({ hasText: name })
+    await station('Gateway')
+      .getByRole('link', { name: `${HOST}:443` })
+      .waitFor()
+    await station('Route').getByRole('link', { name: '/admin', exact: true }).waitFor()
     const explanation = page.getByRole('region', { name: 'Explanation' })
     await explanation.getByText('The module IP restriction responded with 403').waitFor()
     await explanation.getByText(/^No IP policy of [a-z.]+ allows the address 127\.0\.0\.1\.$/).waitFor()
@@ -105,6 +110,39 @@ suite('the traffic page', () => {
     await related.getByRole('link', { name: 'HTTPS edge route created' }).waitFor()
     assert.deepEqual(await dashboard.findings(), [])
     assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('names its columns, and does not cut the module that rejected a request at 1280 px', async () => {
+    await ask('/admin/reason')
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/requests?filter=path:/admin/reason', 'Traffic')
+    const row = page.getByRole('option', { name: '/admin/reason' }).first()
+    const reason = row.locator('.reason')
+    assert.equal(await reason.innerText(), 'IP restriction')
+    const cut = await page.evaluate(`(() => {
+      const box = document.querySelector('.row .reason')
+      const range = document.createRange()
+      range.setStart(box.firstChild, 0)
+      range.setEnd(box.firstChild, 'IP restriction'.length)
+      return range.getBoundingClientRect().right - box.getBoundingClientRect().right
+    })()`)
+    assert.ok(Number(cut) <= 0, `${cut} px are cut`)
+    const left = async (place: string): Promise<number | undefined> =>
+      (await page.locator(place).first().boundingBox())?.x
+    for (const name of ['time', 'host', 'path', 'client', 'agent', 'reason'])
+      assert.equal(await left(`.titles .${name}`), await left(`.row .${name}`), name)
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('shows the keys only on a device that has some', async () => {
+    for (const isTouch of [false, true]) {
+      await using dashboard = await Dashboard.open(browser, server.api, { width: 800, isTouch })
+      const { page } = dashboard
+      await dashboard.visit('/requests', 'Traffic')
+      assert.equal(await page.getByText('Keys: j and k choose').isVisible(), !isTouch)
+      assert.equal(await page.locator('.search kbd').isVisible(), !isTouch)
+    }
   })
 
   test('pauses, continues and clears', async () => {

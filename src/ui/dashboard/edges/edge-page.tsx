@@ -22,7 +22,7 @@ export function EdgePage({ id }: { id: string }): JSX.Element {
     on: ({ kind, id: changed }) => changed === id || kind === 'https_edge_route',
   })
   return (
-    <Shown of={loaded}>
+    <Shown of={loaded} title="HTTPS edge">
       {edge => (
         <>
           <ResourceHead at={at} resource={edge} reload={loaded.reload}>
@@ -34,7 +34,7 @@ export function EdgePage({ id }: { id: string }): JSX.Element {
             <ModuleChips at={at} resource={edge} label="the edge" />
           </section>
           <Routes edge={edge} />
-          <ExplainForm url={firstUrl(edge)} />
+          <ExplainForm url={firstUrl(edge)} hasHeading />
         </>
       )}
     </Shown>

@@ -25,8 +25,10 @@ const headersOf = (given: string): Record<string, string> =>
     }),
   )
 
-/** "Which route matches this request?" */
-export function ExplainForm({ url: start }: { url: string }): JSX.Element {
+const QUESTION = 'Which route matches this request?'
+
+/** The request to explain, and the explanation. */
+export function ExplainForm({ url: start, hasHeading }: { url: string; hasHeading?: true }): JSX.Element {
   const [draft, setDraft] = useState({ method: 'GET', url: start, headers: '', ip: '' })
   const [found, setFound] = useState<Explanation>()
   const [error, setError] = useState<Error>()
@@ -48,8 +50,8 @@ export function ExplainForm({ url: start }: { url: string }): JSX.Element {
     }
   }
   return (
-    <section class="card" aria-label="Which route matches this request?">
-      <h2>Which route matches this request?</h2>
+    <section class="card" aria-label={QUESTION}>
+      {hasHeading && <h2>{QUESTION}</h2>}
       <form
         class="replay"
         onSubmit={event => {

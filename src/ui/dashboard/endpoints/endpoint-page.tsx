@@ -22,7 +22,7 @@ const hostOf = ({ hostport }: Endpoint): string => hostport.replace(/:\d+$/, '')
 export function EndpointPage({ id }: { id: string }): JSX.Element {
   const loaded = useLoaded(`endpoint ${id}`, () => api.endpoints.get(id), { on: change => change.id === id })
   return (
-    <Shown of={loaded}>
+    <Shown of={loaded} title="Endpoint">
       {endpoint => (
         <>
           <PageHead title={endpoint.public_url} sub={`Endpoint ${id}`}>

@@ -78,30 +78,56 @@ export function RequestList(props: {
   const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - MARGIN_ROWS)
   const last = Math.min(rows.length, Math.ceil((top + height) / ROW_HEIGHT) + MARGIN_ROWS)
   return (
-    <div
-      ref={box}
-      class="requests"
-      role="listbox"
-      aria-label="Requests"
-      tabIndex={0}
-      aria-activedescendant={chosen}
-      onScroll={event => setTop(event.currentTarget.scrollTop)}
-      {...press}
-    >
-      <div class="spacer" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
-        {rows.slice(first, last).map((request, index) => (
-          // By place, not by request: with fast traffic every request is new, and the elements remain.
-          <Row
-            key={index}
-            request={request}
-            top={(first + index) * ROW_HEIGHT}
-            isChosen={request.id === chosen}
-          />
-        ))}
+    <>
+      <ColumnTitles />
+      <div
+        ref={box}
+        class="requests"
+        role="listbox"
+        aria-label="Requests"
+        tabIndex={0}
+        aria-activedescendant={chosen}
+        onScroll={event => setTop(event.currentTarget.scrollTop)}
+        {...press}
+      >
+        <div class="spacer" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
+          {rows.slice(first, last).map((request, index) => (
+            // By place, not by request: with fast traffic every request is new, and the elements remain.
+            <Row
+              key={index}
+              request={request}
+              top={(first + index) * ROW_HEIGHT}
+              isChosen={request.id === chosen}
+            />
+          ))}
+        </div>
       </div>
-    </div>
+    </>
   )
 }
+
+const titles = {
+  time: 'Time',
+  status: 'Status',
+  method: 'Method',
+  host: 'Host',
+  path: 'Path',
+  duration: 'Duration',
+  client: 'Client',
+  agent: 'Agent',
+  reason: 'Reason',
+} as const
+
+/** The titles of the columns, for the eye only: a list box has no columns for assistive technology. */
+const ColumnTitles = (): JSX.Element => (
+  <div class="titles" aria-hidden="true">
+    {Object.entries(titles).map(([name, title]) => (
+      <span key={name} class={name}>
+        {title}
+      </span>
+    ))}
+  </div>
+)
 
 const Row = memo(function RequestRow(props: {
   request: EndedRequest

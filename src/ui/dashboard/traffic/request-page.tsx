@@ -9,6 +9,7 @@ import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
 import { PageHead, Shown, Time } from '#ui/dashboard/shell/parts.tsx'
 import { LastChange } from '#ui/dashboard/traffic/last-change.tsx'
+import { namesOnWay, type NamesOnWay } from '#ui/dashboard/traffic/names-on-way.ts'
 import { RelatedTabs } from '#ui/dashboard/traffic/related.tsx'
 import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 import { adviceFor, stepsOf, summaryOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
@@ -30,18 +31,19 @@ async function errorText({ error_code, host, ip }: EndedRequest): Promise<string
 export function RequestPage({ id }: { id: string }): JSX.Element {
   const loaded = useLoaded(id, async () => {
     const request = await api.requests.get(id)
-    return { request, error: await errorText(request) }
+    const [error, names] = await Promise.all([errorText(request), namesOnWay(request)])
+    return { request, error, names }
   })
   const operation = operationOf('requests', 'get')
   return (
-    <Shown of={loaded}>
-      {({ request, error }) => (
+    <Shown of={loaded} title="Request">
+      {({ request, error, names }) => (
         <>
           <PageHead
             title={`${request.method} ${request.scheme}://${request.host}${request.path}`}
             sub={
               <>
-                <code>{id}</code> <Time at={request.started_at} />
+                <code>{id}</code> <Time at={request.started_at} hasSeconds />
               </>
             }
           >
@@ -49,11 +51,11 @@ export function RequestPage({ id }: { id: string }): JSX.Element {
             {request.error_code !== null && <code>{request.error_code}</code>}
             {operation && <CopyAsCall operation={operation} params={[id]} />}
           </PageHead>
-          <Path steps={stepsOf(request)} />
+          <Path steps={stepsOf(request, names)} />
           <Explanation request={request} error={error} />
           <CaptureCard request={request} />
           <Timing request={request} />
-          <Facts request={request} />
+          <Facts request={request} names={names} />
           <RelatedTabs request={request} />
         </>
       )}
@@ -77,7 +79,9 @@ const Path = ({ steps }: { steps: readonly PathStep[] }): JSX.Element => (
         <span class="mark">
           <span aria-hidden="true">{marks[state]}</span> {states[state]}
         </span>
-        <span class="detail">{to === undefined ? detail : <a href={to}>{detail}</a>}</span>
+        <span class="detail" dir="auto" title={detail}>
+          {to === undefined ? detail : <a href={to}>{detail}</a>}
+        </span>
       </li>
     ))}
   </ol>
@@ -116,7 +120,14 @@ function Explanation({ request, error }: { request: EndedRequest; error: string 
   )
 }
 
-function Facts({ request }: { request: EndedRequest }): JSX.Element {
+const NamedId = ({ id, name }: { id: string; name: string | undefined }): JSX.Element => (
+  <>
+    {name !== undefined && <span dir="auto">{name} </span>}
+    <IdLink id={id} />
+  </>
+)
+
+function Facts({ request, names }: { request: EndedRequest; names: NamesOnWay }): JSX.Element {
   const ids = [
     ['Edge', request.edge_id],
     ['Backend', request.backend_id],
@@ -128,7 +139,7 @@ function Facts({ request }: { request: EndedRequest }): JSX.Element {
         {ids.map(([name, id]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{id === null ? <span class="dim">–</span> : <IdLink id={id} />}</dd>
+            <dd>{id === null ? <span class="dim">–</span> : <NamedId id={id} name={names.get(id)} />}</dd>
           </div>
         ))}
         {request.agent !== null && (

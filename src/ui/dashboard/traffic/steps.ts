@@ -3,6 +3,7 @@ import { kinds } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { href } from '#ui/dashboard/router.ts'
+import type { NamesOnWay } from '#ui/dashboard/traffic/names-on-way.ts'
 import { answeringModule, shortTime, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
 
 /** One station of a request. */
@@ -29,21 +30,32 @@ const routeHref = ({ route_id: id, edge_id: edge }: EndedRequest): string | unde
 const edgeCollection = (id: string): string =>
   id.startsWith('edgtls_') ? 'tls_edges' : id.startsWith('edgtcp_') ? 'tcp_edges' : 'https_edges'
 
-function gatewayStep(request: EndedRequest): Omit<PathStep, 'state'> {
+type Step = Omit<PathStep, 'state'>
+
+function gatewayStep(request: EndedRequest, names: NamesOnWay): Step {
   const { edge_id: edge } = request
   if (edge === null) return { name: 'Gateway', detail: request.host }
-  return { name: 'Gateway', detail: edge, href: href([edgeCollection(edge), edge]) }
+  return { name: 'Gateway', detail: names.get(edge) ?? edge, href: href([edgeCollection(edge), edge]) }
+}
+
+function routeStep(request: EndedRequest, names: NamesOnWay): Step[] {
+  const { route_id: route } = request
+  if (route === null) return []
+  const to = routeHref(request)
+  return [{ name: 'Route', detail: names.get(route) ?? route, ...(to !== undefined && { href: to }) }]
 }
 
 /** What is behind the modules. A tunnel has no backend, and a fixed response no service. */
-function serving(request: EndedRequest): Omit<PathStep, 'state'>[] {
+function serving(request: EndedRequest, names: NamesOnWay): Step[] {
   const { backend_id: backend, tunnel_id: tunnel, edge_id: edge, failed } = request
-  const steps: Omit<PathStep, 'state'>[] = []
+  const steps: Step[] = []
   if (edge !== null || failed === 'edge') {
     const to = backend === null ? undefined : hrefOfId(backend)
-    steps.push({ name: 'Backend', detail: backend ?? '', ...(to !== undefined && { href: to }) })
+    const detail = backend === null ? '' : (names.get(backend) ?? backend)
+    steps.push({ name: 'Backend', detail, ...(to !== undefined && { href: to }) })
   }
-  if (tunnel !== null) steps.push({ name: 'Agent', detail: tunnel, href: href(['tunnels', tunnel]) })
+  if (tunnel !== null)
+    steps.push({ name: 'Agent', detail: request.agent ?? tunnel, href: href(['tunnels', tunnel]) })
   else if (edge === null || failed === 'tunnel' || failed === 'agent')
     steps.push({ name: 'Agent', detail: '' })
   if (!isFixedResponse(backend)) steps.push({ name: 'Service', detail: '' })
@@ -54,23 +66,20 @@ const isFixedResponse = (backend: string | null): boolean =>
   backend !== null && hasPrefixOf(kinds.http_response_backends, backend)
 
 /** The way of a request from the client to the service, with the step that responded. */
-export function stepsOf(request: EndedRequest): PathStep[] {
-  const route = routeHref(request)
-  const all: Omit<PathStep, 'state'>[] = [
+export function stepsOf(request: EndedRequest, names: NamesOnWay): PathStep[] {
+  const all: Step[] = [
     { name: 'Client', detail: request.ip, href: href(['requests'], { filter: `ip:${request.ip}` }) },
     {
       name: request.tls_version === null ? 'No TLS' : 'TLS',
       detail: [request.tls_version, `HTTP/${request.http_version ?? '?'}`].filter(Boolean).join(', '),
     },
-    gatewayStep(request),
-    ...(request.route_id === null
-      ? []
-      : [{ name: 'Route', detail: request.route_id, ...(route !== undefined && { href: route }) }]),
+    gatewayStep(request, names),
+    ...routeStep(request, names),
     ...request.modules.map(({ name, microseconds }) => ({
       name: titleOf(name),
       detail: microseconds === null ? '' : shortTime(microseconds),
     })),
-    ...serving(request),
+    ...serving(request, names),
   ]
   const failed = failedStep(request)
   const module = answeringModule(request)

@@ -40,7 +40,11 @@ export function TrafficPage(): JSX.Element {
     <>
       <PageHead
         title="Traffic"
-        sub="Keys: j and k choose, Enter opens, / filters, r replays, p pauses, x clears."
+        sub={
+          <span class="keyboard">
+            Keys: j and k choose, Enter opens, / filters, r replays, p pauses, x clears.
+          </span>
+        }
       >
         <span class={`dot ${traffic.isOpen ? 'on' : ''}`} role="status">
           {isPaused ? `Paused, ${traffic.waiting} new` : traffic.isOpen ? 'Live' : 'Connecting …'}
