@@ -66,7 +66,17 @@ suite('the dashboard', () => {
     const lists = Object.entries(kinds).flatMap(([name, { verbs, parent }]) =>
       verbs.some(verb => verb === 'list') && parent === undefined ? [name] : [],
     )
-    for (const each of [...lists, 'connect', 'explain', 'people', 'settings', 'status', 'usage']) {
+    for (const each of [
+      '',
+      ...lists,
+      'connect',
+      'explain',
+      'licences',
+      'people',
+      'settings',
+      'status',
+      'usage',
+    ]) {
       await dashboard.visit(`/${each}`)
       await loaded(page)
       assert.equal(await page.getByRole('alert').count(), 0, each)
@@ -106,6 +116,9 @@ suite('the dashboard', () => {
       `/audit_events/${changes[0].id}`,
       '/event_deliveries',
       '/event_destinations/new',
+      '/api_keys',
+      '/dashboard_sessions',
+      '/nodes',
       ...['connect', 'explain', 'people', 'settings', 'status', 'usage', 'licences'].map(name => `/${name}`),
       '/nothing/here',
     ]) {
@@ -325,7 +338,15 @@ suite('the dashboard', () => {
     assert.equal(await page.locator('tbody tr').count(), 100)
     await page.getByRole('searchbox', { name: 'Filter' }).fill('e7-42.many')
     await page.getByText('e7-42.many.example.org').first().waitFor()
-    await dashboard.visit('')
+    for (const path of ['', '/https_edges', '/requests', '/usage', '/status', '/explain', '/audit_events']) {
+      await dashboard.visit(path)
+      await loaded(page)
+      assert.equal(await page.getByRole('alert').count(), 0, path)
+    }
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Host name, id or page' }).fill('e99-99.many')
+    await page.getByRole('option', { name: 'e99-99.many.example.org' }).click()
+    await page.getByRole('heading', { level: 1, name: 'e99-99.many.example.org' }).waitFor()
     assert.deepEqual(dashboard.errors, [])
   })
 })
