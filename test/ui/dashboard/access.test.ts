@@ -266,12 +266,12 @@ suite('API keys of people', () => {
       .getByText(/in the last 30 days\.|in 30 days\./)
       .first()
       .waitFor()
-    const before = askedFor('/usage').length
-    assert.ok(before > 0)
+    const first = askedFor('/usage').length
+    assert.ok(first > 0)
     const again = page.waitForRequest(request => new URL(request.url()).pathname === '/usage')
     await page.clock.runFor(31_000)
     await again
-    await until(() => askedFor('/usage').length === 2 * before)
+    await until(() => askedFor('/usage').length === 2 * first)
     const pages = askedFor('/api_keys')
     assert.ok(pages.length > 0)
     assert.deepEqual(pages, [...new Set(pages)], 'no page of the list is loaded twice')
@@ -359,6 +359,9 @@ suite('event deliveries', () => {
     await row.locator('summary', { hasText: 'Last' }).click()
     const attempts = row.getByRole('list', { name: 'Attempts' }).getByRole('listitem')
     await attempts.first().getByText('500').waitFor()
+    const table = page.getByRole('region', { name: 'Deliveries' })
+    const isWhole = await table.evaluate(box => box.scrollWidth <= box.clientWidth)
+    assert.ok(isWhole, 'its actions are within the page')
     await row.getByRole('button', { name: 'Redeliver' }).click()
     // Shown for seconds only.
     const notice = page.getByText('They are being sent.').waitFor()

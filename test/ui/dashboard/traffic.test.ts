@@ -127,7 +127,7 @@ suite('the traffic page', () => {
       range.setEnd(box.firstChild, 'IP restriction'.length)
       return range.getBoundingClientRect().right - box.getBoundingClientRect().right
     })()`)
-    assert.ok(Number(cut) <= 0, `${cut} px are cut`)
+    assert.ok(Number(cut) <= 0, `${Number(cut)} px are cut`)
     const left = async (place: string): Promise<number | undefined> =>
       (await page.locator(place).first().boundingBox())?.x
     for (const name of ['time', 'host', 'path', 'client', 'agent', 'reason'])

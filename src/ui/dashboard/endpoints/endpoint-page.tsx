@@ -84,8 +84,8 @@ function AgentOf({ tunnel }: { tunnel: string }): JSX.Element {
         <p class="dot on" dir="auto">
           {session && (
             <>
-              Agent at <a href={href(['tunnel_sessions', session.id])}>{session.ip}</a>, {session.os}, version{' '}
-              {session.agent_version}
+              Agent {session.metadata} at <a href={href(['tunnel_sessions', session.id])}>{session.ip}</a>,{' '}
+              {session.os}, version {session.agent_version}
             </>
           )}{' '}
           → {upstream}

@@ -66,6 +66,8 @@ export function LineChart(props: {
       {
         width: parent.clientWidth,
         height: HEIGHT,
+        // Room for one half of the last time.
+        padding: [null, 34, null, null],
         legend: { show: false },
         cursor: { show: false },
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
