@@ -60,6 +60,10 @@ export const eventsOf = (page: EventPage): LineEvent[] =>
 export const sizeOf = (event: OutgoingEvent): number =>
   event instanceof LineEvent ? event.end - event.start : Buffer.byteLength(event.body)
 
+/** No less than that, without reading the body: a UTF-16 unit has at most three bytes in UTF-8. */
+export const mostBytesOf = (event: OutgoingEvent): number =>
+  event instanceof LineEvent ? event.end - event.start : event.body.length * 3
+
 /** The bodies, each followed by a line feed. Adjacent ones are taken as one slice. */
 export function linesOf(events: readonly OutgoingEvent[]): Buffer {
   const pieces: Buffer[] = []
