@@ -13,6 +13,8 @@ export interface UsageSeries {
   readonly name: string
   /** The user or bot whose usage it is; empty if all members share the endpoint. */
   readonly owner: string
+  /** What was counted since the last publication, written by the counter. */
+  counts: object | undefined
 }
 
 /** The route of a request; shared by all requests that take it. */
@@ -34,6 +36,8 @@ export interface RouteInfo {
   readonly ownerId?: string
   /** Its requests are captured all the time. */
   readonly capturedBy?: CapturedBy | undefined
+  /** Its share of the request log, written there. */
+  logged?: object | undefined
 }
 
 export interface Compressed {

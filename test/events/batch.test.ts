@@ -3,7 +3,12 @@ import { suite, test } from 'node:test'
 import { Batch } from '#events/batch.ts'
 import type { OutgoingEvent } from '#events/destination.ts'
 
-const event = (body: string): OutgoingEvent => ({ id: 'ev_1', type: 'a.v0', at: '2026-01-01T00:00:00Z', body })
+const event = (body: string): OutgoingEvent => ({
+  id: 'ev_1',
+  type: 'a.v0',
+  at: '2026-01-01T00:00:00Z',
+  body,
+})
 const count = (bodies: readonly string[], maxBytes: number): number => {
   const batch = new Batch({ maxEvents: 100, maxBytes })
   bodies.every(body => batch.add(event(body)))

@@ -81,10 +81,10 @@ export class Compiler {
         usage: moduleContext.usage,
         ownerId: moduleContext.ownerId ?? '',
         capturedBy: capturedBy(sources),
+        logged: undefined,
       }
       const last = backend?.answer ?? offline
-      const whole = replayable(route, handlers, atBackend(last))
-      const answer = traced(route, whole, this.#options.captures)
+      const answer = answering(route, handlers, atBackend(last), this.#options.captures)
       const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
       const plan = { route, modules, backendId: backendIdIn(sources) }
       return {
@@ -168,24 +168,28 @@ const unusable = (reason: string): never => fail('module_unusable', { module: 'b
 
 const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
 
-function traced(route: RouteInfo, endpoint: Endpoint, captures: CompilerOptions['captures']): Endpoint {
-  const isCaptured = route.capturedBy !== undefined
+/** Modules in front of a backend. A client's request takes no other step: each would be cold memory with many routes. */
+function answering(
+  route: RouteInfo,
+  handlers: readonly Handler[],
+  backend: Endpoint,
+  captures: CompilerOptions['captures'],
+): Endpoint {
+  const whole = chain(handlers, backend)
+  const replayed = replaying(route, whole, backend)
   return exchange => {
     const { context } = exchange
     context.routing.route = route
-    return captures !== undefined && (isCaptured || captures.isActive || context.captured !== undefined)
-      ? captures.around(exchange, route, endpoint)
-      : endpoint(exchange)
+    const endpoint = context.replayOf === undefined ? whole : replayed
+    const isCaptured =
+      captures !== undefined &&
+      (captures.isActive || route.capturedBy !== undefined || context.captured !== undefined)
+    return isCaptured ? captures.around(exchange, route, endpoint) : endpoint(exchange)
   }
 }
 
-/** Modules in front of a backend, which the owner's replays may skip. */
-function replayable(
-  { modules, ownerId }: RouteInfo,
-  handlers: readonly Handler[],
-  backend: Endpoint,
-): Endpoint {
-  const whole = chain(handlers, backend)
+/** A replay, for which its owner may skip the modules. */
+function replaying({ modules, ownerId }: RouteInfo, whole: Endpoint, backend: Endpoint): Endpoint {
   const verifies = modules.includes(webhookVerificationModule.name)
   return exchange => {
     const { skipsModules, resigns, replayedBy } = exchange.context

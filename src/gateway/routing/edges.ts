@@ -25,11 +25,17 @@ export interface EdgesOptions {
   readonly modules: Modules
 }
 
-interface RoutesOfEdge {
+/** What a request at an edge needs. With many edges the cost is in reaching cold memory, so it is kept together. */
+interface ServedEdge {
+  readonly row: SourceRow
   readonly routes: Routes
   /** Undefined: no route requires sign-in. */
   readonly signIn: SignInRoutes | undefined
   connection: CacheEntry<CompiledConnection>
+  /** Of the connection. */
+  fault: Endpoint | undefined
+  /** The names under which it was found. */
+  readonly hosts: Set<string>
 }
 
 /** A connection without HTTP, or its TLS. */
@@ -53,7 +59,9 @@ const refused: CompiledConnection = { route: { kind: 'refused' }, close: () => u
 /** Edges, compiled on first use and cached until one of their records changes. */
 export class Edges {
   readonly #options: EdgesOptions
-  readonly #routes = new Map<string, RoutesOfEdge>()
+  readonly #served = new Map<string, ServedEdge>()
+  /** The same by name, not of wildcards. */
+  readonly #byHost = new Map<string, ServedEdge>()
   readonly #endpoints: DependencyCache<CompiledEndpoint>
   readonly #connections: DependencyCache<CompiledConnection>
   readonly #stop: () => void
@@ -68,9 +76,8 @@ export class Edges {
       fault: options.compiler.unservable(error, id).answer,
     }))
     this.#stop = options.records.onAnyChange(({ kind, id, before, after }) => {
-      if (kind === 'https_edge_route')
-        for (const row of [before, after]) this.#routes.delete(row?.parent ?? '')
-      this.#routes.delete(id)
+      if (kind === 'https_edge_route') for (const row of [before, after]) this.#forget(row?.parent ?? '')
+      this.#forget(id)
       if (after === undefined) options.modules.forget(id)
     })
   }
@@ -86,22 +93,37 @@ export class Edges {
     this.#connections.close()
   }
 
+  /** The handler of an HTTPS edge that was found by this name before; undefined: it has to be found. */
+  atHost(host: string, path: string): Endpoint | undefined {
+    const edge = this.#byHost.get(host)
+    return edge && this.#handler(edge, host, path)
+  }
+
   /** The handler of an HTTPS edge. */
-  http(edge: SourceRow, host: string, path: string): Endpoint {
-    const known = this.#routesOf(edge)
-    // With many edges the cost is in reaching cold memory, so compiled parts are kept where they are used.
-    if (!known.connection.isCurrent) known.connection = this.#connection(edge, 'https')
-    const { fault } = known.connection.value
-    if (fault !== undefined) return fault
-    const { routes, signIn } = known
+  http(row: SourceRow, host: string, path: string): Endpoint {
+    const edge = this.#serve(row)
+    if (this.#options.records.edgeNamed(host) === row) {
+      this.#byHost.set(host, edge)
+      edge.hosts.add(host)
+    }
+    return this.#handler(edge, host, path)
+  }
+
+  #handler(edge: ServedEdge, host: string, path: string): Endpoint {
+    if (!edge.connection.isCurrent) {
+      edge.connection = this.#connection(edge.row, 'https')
+      edge.fault = edge.connection.value.fault
+    }
+    if (edge.fault !== undefined) return edge.fault
+    const { row, routes, signIn } = edge
     const normal = routes.normalizes ? normalized(path) : path
     const candidates = signIn?.forPath(host, path, normal)
     if (candidates !== undefined && candidates.length > 0)
-      return this.#signingIn(edge, candidates, { host, path, normal })
+      return this.#signingIn(row, candidates, { host, path, normal })
     const match = routes.find(host, path, normal)
     if (match === undefined) return noRoute
     if (match === 'ambiguous') return ambiguous
-    if (match.endpoint?.isCurrent !== true) match.endpoint = this.#endpoint(edge, match.row)
+    if (match.endpoint?.isCurrent !== true) match.endpoint = this.#endpoint(row, match.row)
     return this.#routed(signIn, match.row, match.endpoint.value, { path, normal })
   }
 
@@ -112,7 +134,7 @@ export class Edges {
     { host, path, normal }: { host: string; path: string; normal: string },
   ): Endpoint {
     return exchange => {
-      const { routes, signIn } = this.#routesOf(edge)
+      const { routes, signIn } = this.#serve(edge)
       const serving = (): MatchedRoute | 'ambiguous' | undefined => routes.find(host, path, normal)
       const chosen = chosenRoute(candidates, exchange.head.target, serving)
       if (chosen === undefined) return noSignInRoute(exchange)
@@ -123,7 +145,7 @@ export class Edges {
 
   /** The routes of an HTTPS edge that require sign-in at a host. */
   signInPlaces(edge: SourceRow, host: string): readonly string[] {
-    const { signIn } = this.#routesOf(edge)
+    const { signIn } = this.#serve(edge)
     return signIn?.at(host).map(({ id }) => id) ?? []
   }
 
@@ -140,14 +162,21 @@ export class Edges {
     return fault !== undefined && edge.kind === 'https_edge' ? { kind: 'http' } : route
   }
 
-  #routesOf(edge: SourceRow): RoutesOfEdge {
-    const known = this.#routes.get(edge.id)
+  #serve(row: SourceRow): ServedEdge {
+    const known = this.#served.get(row.id)
     if (known !== undefined) return known
-    const rows = this.#options.records.routesOf(edge.id)
-    const connection = this.#connection(edge, 'https')
-    const made = { routes: new Routes(rows), signIn: SignInRoutes.among(rows), connection }
-    this.#routes.set(edge.id, made)
+    const rows = this.#options.records.routesOf(row.id)
+    const connection = this.#connection(row, 'https')
+    const { fault } = connection.value
+    const [routes, signIn] = [new Routes(rows), SignInRoutes.among(rows)]
+    const made = { row, routes, signIn, connection, fault, hosts: new Set<string>() }
+    this.#served.set(row.id, made)
     return made
+  }
+
+  #forget(id: string): void {
+    for (const host of this.#served.get(id)?.hosts ?? []) this.#byHost.delete(host)
+    this.#served.delete(id)
   }
 
   #routed(

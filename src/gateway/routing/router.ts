@@ -155,6 +155,8 @@ export class Router {
   }
 
   http(scheme: 'http' | 'https', host: string, path: string): Endpoint {
+    const found = scheme === 'https' ? this.#edges.atHost(host, path) : undefined
+    if (found !== undefined) return found
     const owner = this.#owner(scheme, host)
     if (owner?.kind === 'api') return this.#api ?? this.#offline
     if (owner?.kind === 'tunnel') return this.#tunnels.http(owner.tunnel)

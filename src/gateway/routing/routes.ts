@@ -20,13 +20,22 @@ export interface MatchedRoute {
   endpoint: CacheEntry<CompiledEndpoint> | undefined
 }
 
-/** The routes with the same path, those that name a host first, wildcards last. */
-type Matches = readonly MatchedRoute[]
+/** The routes with the same path, those that name a host first, wildcards last. Most paths have only one. */
+type Matches = MatchedRoute | readonly MatchedRoute[]
+
+const listOf = (matches: Matches | undefined): readonly MatchedRoute[] =>
+  matches === undefined ? [] : 'row' in matches ? [matches] : matches
 
 const rank = ({ host }: MatchedRoute): number => (host === undefined ? 2 : host.startsWith('*.') ? 1 : 0)
 
-const pick = (matches: Matches | undefined, host: string): MatchedRoute | undefined =>
-  matches?.find(match => match.host === undefined || covers(match.host, host))
+const isAt = (match: MatchedRoute, host: string): boolean =>
+  match.host === undefined || covers(match.host, host)
+
+function pick(matches: Matches | undefined, host: string): MatchedRoute | undefined {
+  if (matches === undefined) return undefined
+  if ('row' in matches) return isAt(matches, host) ? matches : undefined
+  return matches.find(match => isAt(match, host))
+}
 
 type Places = Map<string, Matches>
 
@@ -42,11 +51,8 @@ export function hostOf(row: RouteRow): string | undefined {
 }
 
 function put(places: Places, path: string, match: MatchedRoute): void {
-  const matches = [...(places.get(path) ?? []), match]
-  places.set(
-    path,
-    matches.toSorted((left, right) => rank(left) - rank(right)),
-  )
+  const matches = [...listOf(places.get(path)), match]
+  places.set(path, matches.length === 1 ? match : matches.toSorted((left, right) => rank(left) - rank(right)))
 }
 
 /** The routes of an edge, by path: the lookup time does not grow with their number. */

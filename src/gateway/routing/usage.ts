@@ -10,7 +10,12 @@ const ofRows = new WeakMap<SourceRow, UsageSeries>()
 export function usageAt(row: SourceRow): UsageSeries {
   const known = ofRows.get(row)
   if (known !== undefined) return known
-  const made: UsageSeries = { by: 'endpoint', name: row.id, owner: textOf(row, 'owner_id') }
+  const made: UsageSeries = {
+    by: 'endpoint',
+    name: row.id,
+    owner: textOf(row, 'owner_id'),
+    counts: undefined,
+  }
   ofRows.set(row, made)
   return made
 }
@@ -20,4 +25,5 @@ export const usageThrough = ({ url, ownerId }: TunnelRecord): UsageSeries => ({
   by: 'endpoint',
   name: url,
   owner: ownerId,
+  counts: undefined,
 })

@@ -45,10 +45,14 @@ export interface KeptRequest {
   readonly whole: boolean
 }
 
-/** An endpoint with stored requests, and how many slots it has. */
-interface LoggedEndpoint {
+/** An endpoint, and how many slots it has; one without any is not known any more. */
+class LoggedEndpoint {
   readonly id: string
-  slots: number
+  slots = 0
+
+  constructor(id: string) {
+    this.id = id
+  }
 }
 
 /** Of each slot: the id, the texts one after the other, and numbers from here on. */
@@ -124,7 +128,7 @@ export class RequestRing {
     context: RequestContext,
   ): void {
     if (this.#size === 0) return
-    const slot = this.#slotFor(context.route?.id ?? '')
+    const slot = this.#slotFor(context.route)
     context.telemetry.logNumber = ++this.#count
     context.telemetry.logSlot = slot
     this.#numbers[slot] = context.logNumber
@@ -186,7 +190,7 @@ export class RequestRing {
    * The next slot whose endpoint has more than its guaranteed share: half of all slots are divided among the endpoints,
    * so that a flood at one keeps the last requests of the others. At most half of the slots are skipped per round.
    */
-  #slotFor(endpoint: string): number {
+  #slotFor(route: RouteInfo | undefined): number {
     const sure = Math.floor(this.#size / 2 / Math.max(1, this.#known.size))
     let slot = this.#next()
     let before = this.#endpoints[slot]
@@ -194,12 +198,21 @@ export class RequestRing {
       slot = this.#next()
       before = this.#endpoints[slot]
     }
-    if (before?.id === endpoint) return slot
     if (before !== undefined && --before.slots === 0) this.#known.delete(before.id)
-    const holder = this.#known.get(endpoint) ?? { id: endpoint, slots: 0 }
-    if (holder.slots++ === 0) this.#known.set(endpoint, holder)
+    const holder = this.#holderOf(route)
+    if (holder.slots++ === 0) this.#known.set(holder.id, holder)
     this.#endpoints[slot] = holder
     return slot
+  }
+
+  /** Kept at the route: with many endpoints a look-up reads memory that no cache has. */
+  #holderOf(route: RouteInfo | undefined): LoggedEndpoint {
+    const last = route?.logged
+    if (last instanceof LoggedEndpoint && last.slots > 0) return last
+    const id = route?.id ?? ''
+    const holder = this.#known.get(id) ?? new LoggedEndpoint(id)
+    if (route !== undefined) route.logged = holder
+    return holder
   }
 
   #next(): number {

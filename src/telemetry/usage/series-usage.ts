@@ -2,7 +2,7 @@ import type { UsageDimension } from '#contract/usage.ts'
 import type { UsageSeries } from '#http/request-context.ts'
 
 /** The counts of one series over some time. Plain data, so that it can be sent between processes. */
-export interface SeriesUsage extends Omit<UsageSeries, 'by'> {
+export interface SeriesUsage extends Omit<UsageSeries, 'by' | 'counts'> {
   readonly by: UsageDimension
   readonly requests: number
   readonly errors: number

@@ -25,28 +25,35 @@ interface Ended {
   readonly ms: number | undefined
 }
 
-interface Counts {
-  requests: number
-  errors: number
-  bytesIn: number
-  bytesOut: number
+class Counts {
+  requests = 0
+  errors = 0
+  bytesIn = 0
+  bytesOut = 0
   readonly latency: LatencyHistogram
+
+  constructor(latency: LatencyHistogram) {
+    this.latency = latency
+  }
 }
 
 const PUBLISH_MS = 1000
 /** Series between two publications; beyond it the counts of further ones are aggregated. */
 const MAX_SERIES = 4000
 
-const others: Readonly<Record<UsageSeries['by'], UsageSeries>> = {
-  endpoint: { by: 'endpoint', name: OTHER_SERIES, owner: OTHER_SERIES },
-  credential: { by: 'credential', name: OTHER_SERIES, owner: OTHER_SERIES },
-}
+const otherSeries = (by: UsageSeries['by']): UsageSeries => ({
+  by,
+  name: OTHER_SERIES,
+  owner: OTHER_SERIES,
+  counts: undefined,
+})
 
 /** Counts requests and connections of this process by endpoint and credential, and publishes the counts every second. */
 export class UsageCounter {
   readonly #options: UsageCounterOptions
-  /** By identity, which is faster than a text; equal series are added where they are stored. */
-  #counts = new Map<UsageSeries, Counts>()
+  /** Those with counts, which they hold themselves: with many endpoints a look-up reads memory that no cache has. */
+  #counted: UsageSeries[] = []
+  readonly #others = { endpoint: otherSeries('endpoint'), credential: otherSeries('credential') }
   /** Kept with the tunnel: its session may end before its last request. */
   readonly #credentials = new WeakMap<TunnelRecord, UsageSeries>()
   /** Empty ones of earlier publications: a new one for each series and second would be much work for the collector. */
@@ -85,7 +92,7 @@ export class UsageCounter {
     if (known !== undefined) return known
     const name = this.#options.sessions.get(tunnel.sessionId)?.credentialId
     if (name === undefined) return undefined
-    const series: UsageSeries = { by: 'credential', name, owner: tunnel.ownerId }
+    const series: UsageSeries = { by: 'credential', name, owner: tunnel.ownerId, counts: undefined }
     this.#credentials.set(tunnel, series)
     return series
   }
@@ -102,13 +109,13 @@ export class UsageCounter {
   }
 
   #countsOf(series: UsageSeries): Counts {
-    const known = this.#counts.get(series)
-    if (known !== undefined) return known
-    if (this.#counts.size >= MAX_SERIES && series !== others[series.by])
-      return this.#countsOf(others[series.by])
-    const latency = this.#spare.pop() ?? new LatencyHistogram()
-    const made = { requests: 0, errors: 0, bytesIn: 0, bytesOut: 0, latency }
-    this.#counts.set(series, made)
+    const { counts: known, by } = series
+    if (known instanceof Counts) return known
+    if (this.#counted.length >= MAX_SERIES && series !== this.#others[by])
+      return this.#countsOf(this.#others[by])
+    const made = new Counts(this.#spare.pop() ?? new LatencyHistogram())
+    series.counts = made
+    this.#counted.push(series)
     return made
   }
 
@@ -123,13 +130,16 @@ export class UsageCounter {
 
   /** Publishes what was counted, without waiting for more; also for the shutdown. */
   async settle(): Promise<void> {
-    const usage = Array.from(this.#counts, ([series, { latency, ...counts }]): SeriesUsage => {
+    const usage = this.#counted.map((series): SeriesUsage => {
+      const { by, name, owner } = series
+      const { latency, ...counts } = this.#countsOf(series)
+      series.counts = undefined
       const encoded = latency.encode()
       latency.clear()
       this.#spare.push(latency)
-      return { ...series, ...counts, latency: encoded }
+      return { by, name, owner, ...counts, latency: encoded }
     })
-    this.#counts = new Map()
+    this.#counted = []
     if (usage.length > 0) await this.#options.publish(usage)
   }
 }

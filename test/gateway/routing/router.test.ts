@@ -177,6 +177,32 @@ suite('an HTTPS edge', () => {
     assert.deepEqual([moved.status, moved.location], [308, 'https://x.a.test:8443/p'])
   })
 
+  test('serves its names until they are given to another edge, and the routes of the moment', async () => {
+    await using plan = await startPlan()
+    const { source, router } = plan
+    const agent = await plan.agent()
+    const { Id } = await agent.label({ app: 'a' })
+    const backend = to(group(source, { app: 'a' }))
+    const [first, second] = [httpsEdge(source, ['a.test', 'b.test']), httpsEdge(source, ['c.test'])]
+    const text = async (url: string): Promise<string> => (await visit(router, url)).text
+    const status = async (url: string): Promise<number> => (await visit(router, url)).status
+    const old = route(source, first, '/old', backend)
+    route(source, second, '/new', backend)
+    for (const host of ['a.test', 'b.test']) assert.equal(await text(`${host}/old`), `${Id} /old`)
+    assert.equal(await status('b.test/new'), 404)
+    source.put('https_edge', first, { hostports: ['a.test:443'] })
+    assert.equal(await status('b.test/old'), 404)
+    source.put('https_edge', second, { hostports: ['b.test:443', 'c.test:443'] })
+    assert.equal(await text('b.test/new'), `${Id} /new`)
+    assert.equal(await text('a.test/old'), `${Id} /old`)
+    source.remove(old)
+    assert.equal(await status('a.test/old'), 404)
+    route(source, first, '/newer', backend)
+    assert.equal(await text('a.test/newer'), `${Id} /newer`)
+    source.remove(first)
+    assert.equal(await status('a.test/newer'), 404)
+  })
+
   test('takes precedence over a tunnel that had the name first', async () => {
     await using plan = await startPlan()
     const agent = await plan.agent()
