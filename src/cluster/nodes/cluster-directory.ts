@@ -5,7 +5,7 @@ import type { NodeStore } from '#base/node-store.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
 import { dropSession, dropTunnel, putSession, putTunnel } from '#cluster/nodes/online-change.ts'
 import { machineOf } from '#registry/machine-of.ts'
-import type { OnlineCounts } from '#cluster/nodes/online-copy.ts'
+import type { NodeCounts } from '#cluster/nodes/online-copy.ts'
 import { OnlineReader } from '#cluster/nodes/online-reader.ts'
 import { OnlineWriter, type PendingWrite } from '#cluster/nodes/online-writer.ts'
 import { OwnRecords } from '#cluster/nodes/own-records.ts'
@@ -69,7 +69,7 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
     return this.#reader.copy.tunnelsOfNode(this.#id)
   }
 
-  countsOf(node: string): OnlineCounts {
+  countsOf(node: string): NodeCounts {
     return this.#reader.copy.countsOf(node)
   }
 

@@ -8,7 +8,7 @@ import { machineOf } from '#registry/machine-of.ts'
 import { otherConnections } from '#registry/agent-connections.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
 
-export interface OnlineCounts {
+export interface NodeCounts {
   readonly agents: number
   readonly tunnels: number
 }
@@ -46,7 +46,7 @@ export class OnlineCopy extends DirectoryCopy {
   }
 
   /** How many connections of agents a node has, and tunnels through them. */
-  countsOf(node: string): OnlineCounts {
+  countsOf(node: string): NodeCounts {
     return { agents: this.#sessionsOfNode.count(node), tunnels: this.#tunnelsOfNode.count(node) }
   }
 
