@@ -49,6 +49,8 @@ export class Shorts implements AsyncDisposable {
   readonly #running = new Set<Promise<void>>()
   readonly #http = new HttpAgent({ keepAlive: true, maxSockets: 8 })
   readonly #https: HttpsAgent
+  /** Node's `reusedSocket` is not set for a request that waited for its turn at the agent. */
+  readonly #used = new WeakSet<Socket>()
   readonly #ways: (() => Promise<Outcome>)[]
   #session: Promise<ClientHttp2Session> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -135,14 +137,17 @@ export class Shorts implements AsyncDisposable {
     const request = scheme === 'http' ? requestHttp(options) : requestHttps(secured)
     const way = `${scheme} ${agent ? 'kept' : 'new'}`
     let wasReset = (): boolean => false
+    let isReused = false
     request.once('socket', socket => {
-      if (!request.reusedSocket) wasReset = watchReset(socket)
+      isReused = this.#used.has(socket)
+      this.#used.add(socket)
+      if (!isReused) wasReset = watchReset(socket)
     })
     try {
       return check(way, await answerOf(request))
     } catch (error) {
       if (wasReset()) return 'queued'
-      return error instanceof Lost ? error.outcome : lost(way, error, request.reusedSocket)
+      return error instanceof Lost ? error.outcome : lost(way, error, isReused)
     }
   }
 
