@@ -1,5 +1,6 @@
 import { startHeartbeat } from '#tunnel/heartbeat.ts'
 import { signIn } from './agent-session.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 /** Agents that sign in and then idle. */
 export interface AgentsJob {
@@ -22,13 +23,8 @@ async function keepOnline({ port, authtoken }: AgentsJob): Promise<void> {
   void session.closed.then(() => open--)
 }
 
-process.on('message', (job: AgentsJob) => {
-  const all = async () => {
-    for (let left = job.count; left > 0; left -= AT_ONCE)
-      await Promise.all(Array.from({ length: Math.min(left, AT_ONCE) }, () => keepOnline(job)))
-  }
-  all().then(
-    () => process.send?.({ open }),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
+answerJobs(async (job: AgentsJob) => {
+  for (let left = job.count; left > 0; left -= AT_ONCE)
+    await Promise.all(Array.from({ length: Math.min(left, AT_ONCE) }, () => keepOnline(job)))
+  return { open }
 })

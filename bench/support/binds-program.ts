@@ -1,4 +1,5 @@
 import { BindingAgent } from './binding-agent.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 /** Agents at these ports in turn, each with so many tunnels. */
 export interface BindsJob {
@@ -47,9 +48,4 @@ async function binds({ ports, authtoken, agents, each }: BindsJob): Promise<Bind
   return { perSecond: (agents * each) / seconds }
 }
 
-process.on('message', (job: BindsJob) => {
-  binds(job).then(
-    answer => process.send?.(answer),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(binds)

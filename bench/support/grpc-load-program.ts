@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as grpc from '@grpc/grpc-js'
 import { echoService } from './grpc-service.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 export interface GrpcJob {
   readonly port: number
@@ -64,9 +65,4 @@ async function measure({ port, host, ca, work, calls, milliseconds }: GrpcJob): 
   return { perSecond: (done / (performance.now() - start)) * 1000 }
 }
 
-process.on('message', (job: GrpcJob) => {
-  measure(job).then(
-    figures => process.send?.(figures),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(measure)

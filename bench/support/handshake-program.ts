@@ -1,4 +1,5 @@
 import { createSecureContext, connect, type TLSSocket } from 'node:tls'
+import { answerJobs } from './answer-jobs.ts'
 
 /** Commands for the generator; each gets a response when it is done. */
 export type HandshakeJob = { readonly port: number; readonly names: readonly string[] } & (
@@ -107,10 +108,4 @@ async function measure(job: Exclude<HandshakeJob, { work: 'visit' }>): Promise<H
   return { perSecond: (done / (performance.now() - start)) * 1000 }
 }
 
-process.on('message', (job: HandshakeJob) => {
-  const figures = job.work === 'visit' ? visitAll(job) : measure(job)
-  figures.then(
-    answer => process.send?.(answer),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs((job: HandshakeJob) => (job.work === 'visit' ? visitAll(job) : measure(job)))

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { answerJobs } from './answer-jobs.ts'
 
 /** Connections that idle, or read nothing. */
 export interface IdleJob {
@@ -37,13 +38,8 @@ function open({ port, host, tls, path, stall }: IdleJob): Promise<void> {
   return promise
 }
 
-process.on('message', (job: IdleJob) => {
-  const openAll = async () => {
-    for (let left = job.count; left > 0; left -= AT_ONCE)
-      await Promise.all(Array.from({ length: Math.min(left, AT_ONCE) }, () => open(job)))
-  }
-  openAll().then(
-    () => process.send?.({ open: sockets.filter(socket => !socket.destroyed).length }),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
+answerJobs(async (job: IdleJob) => {
+  for (let left = job.count; left > 0; left -= AT_ONCE)
+    await Promise.all(Array.from({ length: Math.min(left, AT_ONCE) }, () => open(job)))
+  return { open: sockets.filter(socket => !socket.destroyed).length }
 })

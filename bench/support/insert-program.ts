@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { answerJobs } from './answer-jobs.ts'
 
 export interface InsertJob {
   readonly url: string
@@ -35,9 +36,4 @@ async function insert({ url, clients: count, milliseconds }: InsertJob): Promise
   return { perSecond }
 }
 
-process.on('message', (job: InsertJob) => {
-  insert(job).then(
-    figures => process.send?.(figures),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(insert)

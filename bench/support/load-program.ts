@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import type { Job, Measured } from './load.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 const STATUS_CLASS = 9
 const SUCCESS = '2'.charCodeAt(0)
@@ -82,9 +83,4 @@ async function measure(job: Job): Promise<Measured> {
   }
 }
 
-process.on('message', (job: Job) => {
-  measure(job).then(
-    measured => process.send?.(measured),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(measure)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { readSocket, type SocketReads } from '../../src/tunnel/socket-reads.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 /** The half of a tunnel that clients connect to. */
 interface ServerJob {
@@ -138,10 +139,4 @@ async function forward({ link: port, http, tcp }: AgentJob): Promise<object> {
   return {}
 }
 
-process.on('message', (job: MuxRelayJob) => {
-  const started = job.role === 'server' ? serve(job) : forward(job)
-  started.then(
-    answer => process.send?.(answer),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs((job: MuxRelayJob) => (job.role === 'server' ? serve(job) : forward(job)))

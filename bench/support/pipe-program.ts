@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { Coding } from '#http/compression/accept-encoding.ts'
 import { methods } from '#http/compression/engines.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 /** Serves a file over TLS, compressed as the client accepts: the minimum for a server with node:zlib. */
 export interface PipeJob {
@@ -30,9 +31,4 @@ async function serve({ file, key, certificate }: PipeJob): Promise<PipeAnswer> {
   return { port: (server.address() as AddressInfo).port }
 }
 
-process.on('message', (job: PipeJob) => {
-  serve(job).then(
-    answer => process.send?.(answer),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(serve)

@@ -6,6 +6,7 @@ import { newId, timestamp } from '#base/ids.ts'
 import { postgres } from '#store/dialect.ts'
 import { openPostgres } from '#store/postgres.ts'
 import { statements } from '#store/statements.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 export interface PostGroupsJob {
   readonly url: string
@@ -80,9 +81,4 @@ async function serve({ url }: PostGroupsJob): Promise<{ port: number }> {
   return { port: (server.address() as AddressInfo).port }
 }
 
-process.on('message', (job: PostGroupsJob) => {
-  serve(job).then(
-    answer => process.send?.(answer),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(serve)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
+import { answerJobs } from './answer-jobs.ts'
 
 /** POSTs the events of a file, so many together, one POST after another on one connection. */
 export interface PostJob {
@@ -43,9 +44,4 @@ async function postAll({ port, file, size }: PostJob): Promise<PostFigures> {
   return { cpu: (used.user + used.system) / 1e6 }
 }
 
-process.on('message', (job: PostJob) => {
-  postAll(job).then(
-    figures => process.send?.(figures),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(postAll)

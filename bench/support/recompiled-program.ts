@@ -6,6 +6,7 @@ import { readSettings } from '#base/read-settings.ts'
 import { Compiler } from '#gateway/routing/compiler.ts'
 import { serve } from '#server/serve.ts'
 import { Caller } from '../../test/support/server.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 /** All routes are requested, one is changed, and all are requested again. */
 export interface RecompiledJob {
@@ -56,9 +57,4 @@ async function measure({ dataDir, hosts, paths, change }: RecompiledJob): Promis
   return { before, after: compiled.callCount() - before }
 }
 
-process.on('message', (job: RecompiledJob) => {
-  measure(job).then(
-    answer => process.send?.(answer),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(measure)

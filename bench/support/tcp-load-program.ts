@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { answerJobs } from './answer-jobs.ts'
 
 export interface TcpJob {
   readonly port: number
@@ -60,9 +61,4 @@ async function measure(job: TcpJob): Promise<TcpFigures> {
   return { perSecond: (done / (performance.now() - start)) * 1000 }
 }
 
-process.on('message', (job: TcpJob) => {
-  measure(job).then(
-    figures => process.send?.(figures),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(measure)

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { answerJobs } from './answer-jobs.ts'
 
 /** An event receiver; each command gets a response when it is done. */
 export type WebhookJob =
@@ -63,7 +64,7 @@ function differentEvents(): number {
   return new Set(events.map(({ event_id: id }) => id)).size
 }
 
-function start(job: WebhookJob): Promise<object> | object {
+async function start(job: WebhookJob): Promise<object> {
   switch (job.work) {
     case 'listen':
       return new Promise(resolve => {
@@ -90,6 +91,6 @@ function start(job: WebhookJob): Promise<object> | object {
   }
 }
 
-process.on('message', async (job: WebhookJob) => process.send?.(await start(job)))
+answerJobs(start)
 // Its starter may have failed.
 process.once('disconnect', () => process.exit())

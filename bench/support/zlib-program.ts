@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { Coding } from '#http/compression/accept-encoding.ts'
 import { methods } from '#http/compression/engines.ts'
+import { answerJobs } from './answer-jobs.ts'
 
 /** Compresses a file again and again, with the settings of the gateway. */
 export interface ZlibJob {
@@ -43,9 +44,4 @@ async function measure({ file, coding, milliseconds }: ZlibJob): Promise<ZlibAns
   return { bytes, wall: (performance.now() - start) / 1000, cpu: (used.user + used.system) / 1e6 }
 }
 
-process.on('message', (job: ZlibJob) => {
-  measure(job).then(
-    answer => process.send?.(answer),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(measure)

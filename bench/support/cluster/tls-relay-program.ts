@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
+import { answerJobs } from '../answer-jobs.ts'
 
 /** A relay of connections with nothing but `pipe`: the minimum for a hop with node:tls. */
 export interface TlsRelayJob {
@@ -30,9 +31,4 @@ async function relay({ identity, target: { port, tls } }: TlsRelayJob): Promise<
   return { port: (server.address() as AddressInfo).port }
 }
 
-process.on('message', (job: TlsRelayJob) => {
-  relay(job).then(
-    answer => process.send?.(answer),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(relay)

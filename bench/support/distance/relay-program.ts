@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { setPriority } from 'node:os'
+import { answerJobs } from '../answer-jobs.ts'
 
 /** How a link treats packets, the same in both directions. */
 export interface LinkShape {
@@ -84,9 +85,4 @@ async function relay(job: RelayJob): Promise<RelayPorts> {
   return { near: near.address().port, far: far.address().port }
 }
 
-process.on('message', (job: RelayJob) => {
-  relay(job).then(
-    ports => process.send?.(ports),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  )
-})
+answerJobs(relay)
