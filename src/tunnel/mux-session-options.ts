@@ -32,6 +32,8 @@ export interface MuxSessionOptions {
   readonly maxAccepted?: number
   /** Maximum window of a proxy stream on a long path; more than the initial one only between Adit ends. */
   readonly growTo?: number
+  /** The peer's GOAWAY states which streams it has read; that of some agents does not. */
+  readonly trustsLastId?: boolean
   /** Unread bytes of all streams beyond which no credit is given; windows grow by half of this together. */
   readonly memoryLimit?: number
   /** Closes the session with a flooding peer; without it such frames are only ignored. */

@@ -37,6 +37,7 @@ export class MuxSession {
   readonly #accept: MuxSessionOptions['accept']
   readonly #maxAccepted: number
   readonly #growTo: number
+  readonly #trustsLastId: boolean
   readonly #floods: FloodMeter | undefined
   readonly #roundTrip: RoundTrip = { roundTripMs: undefined }
   readonly #budget: Budget
@@ -62,6 +63,7 @@ export class MuxSession {
     this.#accept = options.accept
     this.#maxAccepted = options.maxAccepted ?? 1024
     this.#growTo = options.growTo ?? INITIAL_WINDOW
+    this.#trustsLastId = options.trustsLastId ?? false
     this.#floods = options.floods
     this.#budget = new Budget(options.memoryLimit ?? 64 * 1024 * 1024)
     this.#nextId = options.role === 'client' ? 3 : 2
@@ -204,8 +206,7 @@ export class MuxSession {
       finish: () => this.#finish(),
       reset: (id, code) => this.#peerReset(id, code),
       window: (id, increment) => this.#window(id, increment),
-      goaway: (_, code, text) =>
-        this.#end(new TunnelError('remote_gone_away', `${errorName(code)}: ${text}`)),
+      goaway: (lastId, code, text) => this.#peerLeaves(lastId, `${errorName(code)}: ${text}`),
     })
   }
 
@@ -296,6 +297,15 @@ export class MuxSession {
     // A stream that the peer opens and resets costs as much as a rejected one.
     else if (id % 2 !== this.#nextId % 2) this.#floods?.count('refused')
     stream?.fail(new TunnelError(errorName(code), 'The stream was reset by the peer.'))
+  }
+
+  #peerLeaves(lastId: number, reason: string): void {
+    if (this.#trustsLastId) {
+      const unread = new TunnelError('stream_refused', 'The peer left before it had read the stream.')
+      for (const stream of this.#streams.values())
+        if (stream.slot !== undefined && stream.id > lastId) stream.fail(unread)
+    }
+    this.#end(new TunnelError('remote_gone_away', reason))
   }
 
   #window(id: number, increment: number): void {

@@ -146,6 +146,18 @@ suite('a session', () => {
     assert.deepEqual([reason.code, reason.message], ['remote_gone_away', 'none: bye'])
   })
 
+  test('knows which streams a leaving peer has not read, if that peer is trusted', async () => {
+    for (const trustsLastId of [true, false]) {
+      const { session, peer } = facing({ role: 'server', trustsLastId })
+      const [read, unread] = await Promise.all([session.open(3), session.open(3)])
+      const ears = [read, unread].map(listen)
+      peer.send(frame(0x30, 0, Buffer.concat([word(read.id), word(0)])))
+      const errors = (await Promise.all(ears.map(ear => ear.whenClosed))) as { code?: string }[]
+      const codes = errors.map(({ code }) => code)
+      assert.deepEqual(codes, ['remote_gone_away', trustsLastId ? 'stream_refused' : 'remote_gone_away'])
+    }
+  })
+
   test('answers little to a peer that floods it and does not read', async () => {
     const [near, far] = duplexPair()
     const session = new MuxSession(near, { role: 'server', accept: () => undefined })

@@ -46,10 +46,15 @@ const SETTLE_MS = 15
 const FINISH_MS = 2000
 const CLOSE_GRACE_MS = 1000
 const STOP_TUNNEL_MS = 1000
-// Fewer than our agents accept, because they free reset ones a moment later.
-const OWN_STREAMS = 980
-const OWN_LEAVE_MS = 20
-const OWN_WINDOW = 4 * 1024 * 1024
+// An Adit agent.
+const OWN_SESSION = {
+  // Fewer than it accepts, because it frees reset ones a moment later.
+  maxOpen: 980,
+  leaveMs: 20,
+  growTo: 4 * 1024 * 1024,
+  maxDiscarded: 0,
+  trustsLastId: true,
+}
 
 interface Signed {
   readonly record: SessionRecord
@@ -84,7 +89,7 @@ export class AgentSession implements AgentConnection {
       role: 'server',
       floods: new FloodMeter(),
       accept: (type, stream) => this.#accept(type, stream),
-      ...(isOwn && { maxOpen: OWN_STREAMS, growTo: OWN_WINDOW, leaveMs: OWN_LEAVE_MS, maxDiscarded: 0 }),
+      ...(isOwn && OWN_SESSION),
     })
     const settling = Promise.withResolvers<void>()
     this.settled = settling.promise

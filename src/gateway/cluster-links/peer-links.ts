@@ -20,7 +20,13 @@ import type { TunnelStream } from '#tunnel/stream.ts'
 // A peer is one of our own processes: it has neither the stream limit nor the small windows of other agents.
 const MAX_STREAMS = 16_384
 const HEARTBEAT = { intervalMs: 2000, limitMs: 5000 }
-const PEER = { maxOpen: MAX_STREAMS, maxAccepted: MAX_STREAMS, growTo: 4 * 1024 * 1024, leaveMs: 0 }
+const PEER = {
+  maxOpen: MAX_STREAMS,
+  maxAccepted: MAX_STREAMS,
+  growTo: 4 * 1024 * 1024,
+  leaveMs: 0,
+  trustsLastId: true,
+}
 
 export interface PeerOptions {
   /** Chosen by the process to connect to. */

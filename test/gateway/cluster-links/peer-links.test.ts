@@ -152,6 +152,21 @@ suite('links between gateway processes', () => {
     assert.ok(isSessionLost((await collect(await dialed)).error))
   })
 
+  test('report a connection as not opened if the other process closes the link before it reads it', async () => {
+    let asked = 0
+    await using links = await pair(async () => {
+      asked++
+      return fromDuplex(new PassThrough())
+    })
+    const tunnel = tunnelAt('b')
+    await links.a.dial(tunnel, headerOf(tunnel), Buffer.from('x'))
+    const dialed = links.a.dial(tunnel, headerOf(tunnel), Buffer.from('y'))
+    const closed = links.b.close()
+    await assert.rejects(dialed, { name: 'DialError', code: 'offline' })
+    assert.equal(asked, 1)
+    await closed
+  })
+
   test('reject while the other process is down, and work again when it is up', async () => {
     await using links = await pair()
     const gone = { ...tunnelAt('b'), node: 'c' }
