@@ -22,10 +22,11 @@ import { type DnsSide, publicAddresses, startDns } from '#domains/dns.ts'
 import { shownZone } from '#domains/shown-zones.ts'
 import { openExpiry } from '#domains/expiry/expiry-watch.ts'
 import { httpsUrl } from '#domains/shared-domain.ts'
+import { combineLive } from '#server/combined-live.ts'
 import type { EventsHandle } from '#server/events.ts'
 import type { InstallationAccount } from '#server/first-start.ts'
 import { dashboardOpenId } from '#server/dashboard-openid.ts'
-import { nodeAddresses, type NodesOptions, withNodes } from '#server/nodes.ts'
+import { nodeAddresses, nodesPart, type NodesOptions } from '#server/nodes.ts'
 import type { RecordSource } from '#server/record-source.ts'
 import { Maintenance } from '#server/maintenance.ts'
 import { effectiveSettings } from '#server/effective-settings.ts'
@@ -133,20 +134,21 @@ interface StartedLater extends Pick<Deps, 'checkDomain'>, Pick<NodesOptions, 'zo
 
 function depsOf(options: ControlPlaneOptions, { checkDomain, zones }: StartedLater): Deps {
   const { settings, store, sealer, now, account, gateway } = options
+  const nodes = nodesPart({
+    cluster: options.cluster,
+    gateway,
+    version: options.version,
+    region: settings.region,
+    publicAddresses: publicAddresses(settings),
+    zones,
+  })
   return {
     store,
     sealer,
     now,
     refreshUsage: () => options.usage.refresh(),
     checkDomain,
-    live: withNodes(options.events.live(gateway.live), {
-      cluster: options.cluster,
-      gateway,
-      version: options.version,
-      region: settings.region,
-      publicAddresses: publicAddresses(settings),
-      zones,
-    }),
+    live: combineLive(gateway.live, [options.events.live, nodes]),
     info: {
       accountId: account.id,
       accountCreatedAt: account.createdAt,

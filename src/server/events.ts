@@ -1,4 +1,4 @@
-import type { LiveList, Live } from '#api/live.ts'
+import type { LiveList } from '#api/live.ts'
 import { createEgress } from '#base/egress-client.ts'
 import { fail } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
@@ -11,6 +11,7 @@ import { DeliveryError } from '#events/destination.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import { EventEngine } from '#events/engine.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
+import type { LivePart } from '#server/combined-live.ts'
 import type { PublishEvents } from '#server/reorder-buffer.ts'
 import { TrafficBroker } from '#server/traffic-broker.ts'
 import type { Store } from '#store/store.ts'
@@ -31,8 +32,8 @@ export interface EventsOptions {
 export interface EventsHandle {
   /** Receives events from gateways. */
   readonly traffic: TrafficBroker
-  /** Adds audit events and delivery states to the live API. */
-  live(online: Live): Live
+  /** Audit events and delivery states. */
+  readonly live: LivePart
   start(): Promise<void>
   metrics(): string
   /** Events up to this number are delivered. */
@@ -63,7 +64,7 @@ export function openEvents(options: EventsOptions): EventsHandle {
   })
   return {
     traffic,
-    live: online => withEvents(online, engine, new AuditLog(store)),
+    live: livePart(engine, new AuditLog(store)),
     start: () => engine.start(),
     metrics: () => engine.metrics(),
     needed: () => engine.needed(),
@@ -74,31 +75,27 @@ export function openEvents(options: EventsOptions): EventsHandle {
   }
 }
 
-function withEvents(online: Live, engine: EventEngine, audit: AuditLog): Live {
+function livePart(engine: EventEngine, audit: AuditLog): LivePart {
   const deliveries = async (only?: DeliveryFilter) => (await engine.deliveries(only)).map(shownDelivery)
   return {
-    async get(kind, id) {
-      if (kind === 'audit_event') return audit.get(id)
-      if (kind === 'event_delivery') return (await deliveries({ id }))[0]
-      return online.get(kind, id)
+    sources: {
+      audit_event: {
+        get: id => audit.get(id),
+        list: async page => {
+          const { found, last } = await audit.list(page)
+          return Object.assign<LiveList, Pick<LiveList, 'last'>>(found, last === undefined ? {} : { last })
+        },
+      },
+      event_delivery: {
+        get: async id => (await deliveries({ id }))[0],
+        list: async page => pageByIdDesc(await deliveries(page.filters), ({ id }) => id, page),
+      },
     },
-    async list(kind, page) {
-      if (kind === 'event_delivery') return pageByIdDesc(await deliveries(page.filters), ({ id }) => id, page)
-      if (kind !== 'audit_event') return online.list(kind, page)
-      const { found, last } = await audit.list(page)
-      return Object.assign<LiveList, Pick<LiveList, 'last'>>(found, last === undefined ? {} : { last })
-    },
-    tunnelsOf: group => online.tunnelsOf(group),
-    nameOwners: names => online.nameOwners(names),
-    explain: request => online.explain(request),
-    watchOnline: seen => online.watchOnline(seen),
-    watchRequests: (filters, watcher) => online.watchRequests(filters, watcher),
-    capture: id => online.capture(id),
-    replay: order => online.replay(order),
-    async command(id, command) {
-      if (command === 'test') return sendTest(engine, id)
-      if (command !== 'replay') return online.command(id, command)
-      if (!(await engine.replay(id))) fail('not_found')
+    commands: {
+      test: id => sendTest(engine, id),
+      replay: async id => {
+        if (!(await engine.replay(id))) fail('not_found')
+      },
     },
   }
 }

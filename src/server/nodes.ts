@@ -1,5 +1,4 @@
 import { hostname } from 'node:os'
-import type { Live, LiveKind } from '#api/live.ts'
 import type { ResourceBody } from '#contract/body.ts'
 import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
@@ -9,6 +8,7 @@ import type { Cluster } from '#cluster/nodes/cluster.ts'
 import type { NodeAddresses } from '#domains/dns.ts'
 import type { ShownZone } from '#domains/shown-zones.ts'
 import type { ClusterNode } from '#cluster/nodes/membership.ts'
+import type { LivePart, LiveSource } from '#server/combined-live.ts'
 
 export interface NodesOptions {
   readonly cluster: Cluster | undefined
@@ -22,36 +22,27 @@ export interface NodesOptions {
 
 type ShownNode = ResourceBody & { readonly id: string }
 
-/** Adds the nodes of the cluster and the zones of this node's DNS server to the live API. */
-export function withNodes(online: Live, options: NodesOptions): Live {
-  const { cluster } = options
-  const own: Partial<Record<LiveKind, () => readonly (ShownNode | ShownZone)[]>> = {
-    node: cluster ? () => clusterNodes(cluster) : loneNode(options),
-    dns_zone: options.zones,
-  }
+/** The nodes of the cluster and the zones of this node's DNS server. */
+export function nodesPart(options: NodesOptions): LivePart {
+  const { cluster, zones } = options
   return {
-    get: async (kind, id) => {
-      const items = own[kind]
-      return items ? items().find(each => each.id === id) : online.get(kind, id)
+    sources: {
+      node: sourceOf(cluster ? () => clusterNodes(cluster) : loneNode(options)),
+      dns_zone: sourceOf(zones),
     },
-    list: async (kind, page) => {
-      const items = own[kind]
-      return items ? pageByIdDesc(items(), ({ id }) => id, page) : online.list(kind, page)
-    },
-    tunnelsOf: group => online.tunnelsOf(group),
-    nameOwners: names => online.nameOwners(names),
-    explain: request => online.explain(request),
-    watchOnline: seen => online.watchOnline(seen),
-    watchRequests: (filters, watcher) => online.watchRequests(filters, watcher),
-    capture: id => online.capture(id),
-    replay: order => online.replay(order),
-    async command(id, command) {
-      if (command !== 'drain') return online.command(id, command)
-      if (cluster === undefined) fail('node_alone')
-      if (!(await cluster.membership.drain(id))) fail('node_not_live', { id })
+    commands: {
+      drain: async id => {
+        if (cluster === undefined) fail('node_alone')
+        if (!(await cluster.membership.drain(id))) fail('node_not_live', { id })
+      },
     },
   }
 }
+
+const sourceOf = (items: () => readonly (ShownNode | ShownZone)[]): LiveSource => ({
+  get: async id => items().find(each => each.id === id),
+  list: async page => pageByIdDesc(items(), ({ id }) => id, page),
+})
 
 const shown = ({
   id,
