@@ -8,6 +8,7 @@ import {
   type FailureCause,
   failureOf,
 } from '#gateway/backends/upstream-policy.ts'
+import { testPolicy } from '../../support/policy-table.ts'
 
 /** The action for each event (rows) in each phase (columns). */
 const table = `
@@ -17,25 +18,9 @@ closed   fail     fail     breakBody  ignore
 failure  respond  respond  abort      abort
 timeout  respond  respond  wait       wait
 `
-const [[, ...phases] = [], ...rows] = table
-  .trim()
-  .split('\n')
-  .map(line => line.split(/ +/))
-const policy: Readonly<Record<string, Readonly<Record<string, string>>>> = callPolicy
 
 suite('what a call to a service does', () => {
-  test('is decided for every event in every phase', () => {
-    assert.deepEqual(
-      rows.map(([event]) => event),
-      Object.keys(policy),
-    )
-    for (const row of Object.values(policy)) assert.deepEqual(Object.keys(row), phases)
-  })
-
-  for (const [event = '', ...actions] of rows)
-    for (const [column, phase] of phases.entries())
-      test(`on ${event} in phase ${phase}: ${actions[column]}`, () =>
-        assert.equal(policy[event]?.[phase], actions[column]))
+  testPolicy(callPolicy, table)
 })
 
 suite('a connection that is closed', () => {

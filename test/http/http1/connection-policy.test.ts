@@ -12,6 +12,7 @@ import {
   waits,
 } from '#http/http1-connection-policy.ts'
 import { defaultClientLimits } from '#http/http1-limits.ts'
+import { type Policy, testPolicy } from '../../support/policy-table.ts'
 
 const at = (phase: ConnectionPhase, more: Partial<ConnectionState> = {}): ConnectionState => ({
   phase,
@@ -35,26 +36,10 @@ end            close    wait     wait        close       forward   close
 endWithinBody  close    abort    abort       close       forward   close
 cut            wait     abort    abort       abort       abort     abort
 `
-const [[, ...phases] = [], ...rows] = table
-  .trim()
-  .split('\n')
-  .map(line => line.split(/ +/))
-
-const policy: Readonly<Record<string, Readonly<Record<string, string>>>> = connectionPolicy
+const policy: Policy = connectionPolicy
 
 suite('what a client connection does', () => {
-  test('is decided for every event in every phase', () => {
-    assert.deepEqual(
-      rows.map(([event]) => event),
-      Object.keys(policy),
-    )
-    for (const row of Object.values(policy)) assert.deepEqual(Object.keys(row), phases)
-  })
-
-  for (const [event = '', ...actions] of rows)
-    for (const [column, phase] of phases.entries())
-      test(`on ${event} in phase ${phase}: ${actions[column]}`, () =>
-        assert.equal(policy[event]?.[phase], actions[column]))
+  const phases = testPolicy(policy, table)
 
   test('is to write a response only when none has begun, or none of its bytes was sent', () => {
     const writing = Object.entries(policy).flatMap(([event, row]) =>

@@ -6,6 +6,7 @@ import {
   type Http2Backend,
   type Http2BackendOptions,
 } from '#gateway/backends/http2-upstream.ts'
+import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import { SocketStream } from './support.ts'
 import { tunnelRecord } from '../../support/records.ts'
 
@@ -15,6 +16,21 @@ export const tunnel = tunnelRecord({
   url: 'https://shop.example',
   forwardsProto: 'http2',
 })
+
+/** The backend of a tunnel whose agent forwards to a port on loopback. */
+export const tunnelTo = (port: number, forwardsProto: 'http1' | 'http2') =>
+  tunnelBackend({
+    dialer: {
+      async dial(_tunnel, _header, first) {
+        const stream = await SocketStream.to(port)
+        if (first.length > 0) stream.write(first)
+        return stream
+      },
+      command: () => Promise.reject(new Error('not asked')),
+      probe: () => Promise.resolve(true),
+    },
+    tunnel: { ...tunnel, forwardsProto },
+  })
 
 export interface Upstream extends AsyncDisposable {
   readonly backend: Http2Backend

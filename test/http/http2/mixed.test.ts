@@ -5,12 +5,10 @@ import { createServer as createHttp1, request, type IncomingMessage, type Server
 import { createServer, type AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { suite, test } from 'node:test'
-import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Endpoint } from '#http/exchange.ts'
-import type { AgentDialer } from '#registry/agent-dialer.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
-import { h2c, tunnel } from './behind.ts'
-import { answerOf, gateway, SocketStream } from './support.ts'
+import { h2c, tunnelTo } from './behind.ts'
+import { answerOf, gateway } from './support.ts'
 import { httpClient } from '../../support/records.ts'
 
 interface Behind extends AsyncDisposable {
@@ -37,16 +35,7 @@ async function echo(version: 'http1' | 'http2'): Promise<Behind> {
         })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const dialer: AgentDialer = {
-    async dial(_tunnel, _header, first) {
-      const stream = await SocketStream.to(port)
-      if (first.length > 0) stream.write(first)
-      return stream
-    },
-    command: () => Promise.reject(new Error('not asked')),
-    probe: () => Promise.resolve(true),
-  }
-  const backend = tunnelBackend({ dialer, tunnel: { ...tunnel, forwardsProto: version } })
+  const backend = tunnelTo(port, version)
   return {
     backend,
     async [Symbol.asyncDispose]() {

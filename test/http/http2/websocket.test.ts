@@ -4,11 +4,9 @@ import { once } from 'node:events'
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import type { Endpoint } from '#http/exchange.ts'
-import type { AgentDialer } from '#registry/agent-dialer.ts'
-import { tunnel } from './behind.ts'
-import { answerOf, gateway, reply, SocketStream } from './support.ts'
+import { tunnelTo } from './behind.ts'
+import { answerOf, gateway, reply } from './support.ts'
 
 const SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
@@ -35,16 +33,7 @@ async function echo(answer?: (key: string) => string): Promise<Service> {
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const dialer: AgentDialer = {
-    async dial(_tunnel, _header, first) {
-      const stream = await SocketStream.to(port)
-      if (first.length > 0) stream.write(first)
-      return stream
-    },
-    command: () => Promise.reject(new Error('not asked')),
-    probe: () => Promise.resolve(true),
-  }
-  const backend = tunnelBackend({ dialer, tunnel: { ...tunnel, forwardsProto: 'http1' } })
+  const backend = tunnelTo(port, 'http1')
   return {
     backend,
     heads,
