@@ -59,6 +59,9 @@ export class RequestReplays {
       // Until its route is known, only the owner of the first request may see it.
       captures.begin(exchange, captured.ownerId, order.id)
       await this.#send(exchange, order.tunnelId)
+    } catch (error) {
+      captures.drop(exchange.context)
+      throw error
     } finally {
       this.#running--
     }

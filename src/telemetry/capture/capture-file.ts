@@ -1,10 +1,12 @@
 import { crc32 } from 'node:zlib'
 import { MASK } from '#contract/kinds/request-capture.ts'
-import { noBody } from '#http/body.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import { Fields } from '#http/fields.ts'
-import type { RequestHead, ResponseHead } from '#http/head.ts'
-import { CapturedRequest } from '#telemetry/capture/captured-request.ts'
+import {
+  CapturedRequest,
+  type CapturedHead,
+  type CapturedResponseHead,
+} from '#telemetry/capture/captured-request.ts'
 import type { RecordedBody } from '#telemetry/capture/recorded-body.ts'
 import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
@@ -30,8 +32,8 @@ interface SavedCapture {
   readonly isComplete: boolean
   /** Without the certificate: it was proved to that connection only. */
   readonly client: Omit<HttpClientConnection, 'certificate' | 'onTunnel' | 'since' | 'ja4'>
-  readonly head: Saved<RequestHead>
-  readonly responseHead: Saved<ResponseHead> | null
+  readonly head: Saved<CapturedHead>
+  readonly responseHead: Saved<CapturedResponseHead> | null
   /** Request headers whose values are not in the file, in lower case. */
   readonly withheld: readonly string[]
   /** Its entry of the request log; files of earlier versions have none. */
@@ -44,8 +46,7 @@ interface SavedCapture {
 export function captureFile(captured: CapturedRequest, masked: ReadonlySet<string>): Buffer[] {
   const { id, ownerId, replayOf = null, isComplete, head, responseHead } = captured
   const { ip, port, localIp, localPort, scheme, serverName, tls } = captured.client
-  // What proxies say about the client, and the Host that a module set, are not repeated.
-  const { proxyFields: _, upstreamHost: __, ...request } = head
+  const { method, target, authority, upgrade, framing } = head
   const names = [...head.fields.entries()].map(([name]) => name.toLowerCase())
   const saved: SavedCapture = {
     id,
@@ -53,8 +54,15 @@ export function captureFile(captured: CapturedRequest, masked: ReadonlySet<strin
     replayOf,
     isComplete,
     client: { ip, port, localIp, localPort, scheme, serverName, ...(tls && { tls }) },
-    head: { ...request, fields: maskedText(head.fields, masked) },
-    responseHead: responseHead ? { ...responseHead, fields: maskedText(responseHead.fields, masked) } : null,
+    head: { method, target, authority, upgrade, framing, fields: maskedText(head.fields, masked) },
+    responseHead: responseHead
+      ? {
+          status: responseHead.status,
+          reason: responseHead.reason,
+          framing: responseHead.framing,
+          fields: maskedText(responseHead.fields, masked),
+        }
+      : null,
     withheld: [...new Set([...captured.withheld, ...names.filter(name => masked.has(name))])],
     record: savedRecord(captured.record),
     request: savedBody(captured.request),
@@ -112,7 +120,7 @@ function capturedOf(saved: SavedCapture, bodies: Buffer): CapturedRequest {
   })
   captured.isComplete = saved.isComplete
   captured.record = saved.record
-  if (responseHead) captured.respond({ ...responseHead, fields: new Fields(responseHead.fields) }, noBody)
+  if (responseHead) captured.respond({ ...responseHead, fields: new Fields(responseHead.fields) })
   captured.request.restore(bodies.subarray(0, request.kept), request)
   captured.response.restore(bodies.subarray(request.kept), response)
   return captured

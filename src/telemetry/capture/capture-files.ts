@@ -14,8 +14,8 @@ interface CaptureFilesOptions {
   readonly maxBytes: number
   /** A file of the previous process was read; false if there is no room for it. */
   readonly restore: (captured: CapturedRequest) => boolean
-  /** A file of this size was written. */
-  readonly saved: (captured: CapturedRequest, bytes: number) => void
+  /** A file of this size was written; false if the capture was evicted before. */
+  readonly saved: (captured: CapturedRequest, bytes: number) => boolean
 }
 
 const OWNER_ALONE = 0o600
@@ -29,7 +29,7 @@ export class CaptureFiles {
   readonly #options: CaptureFilesOptions
   readonly #made: Promise<void>
   readonly #loaded: Promise<void>
-  readonly #pending = new Set<CapturedRequest>()
+  readonly #pending = new Map<string, CapturedRequest>()
   /** There are never more than files, because removing goes before writing. */
   readonly #removals: string[] = []
   #running: Promise<void> | undefined
@@ -54,19 +54,18 @@ export class CaptureFiles {
 
   /** Saves a capture that has ended, soon. */
   save(captured: CapturedRequest): void {
-    if (!captured.isKept) return
     if (this.#pending.size >= MAX_PENDING) {
       this.#unsaved++
       return
     }
-    this.#pending.add(captured)
+    this.#pending.set(captured.id, captured)
     this.#run()
   }
 
   /** Removes the file of a capture. One that is just being written is removed afterwards. */
-  evicted(captured: CapturedRequest): void {
-    if (this.#pending.delete(captured) || captured.fileBytes === 0) return
-    this.#removals.push(captured.id)
+  evicted(id: string, fileBytes: number): void {
+    if (this.#pending.delete(id) || fileBytes === 0) return
+    this.#removals.push(id)
     this.#run()
   }
 
@@ -88,9 +87,9 @@ export class CaptureFiles {
   #next(): (() => Promise<void>) | undefined {
     const id = this.#removals.pop()
     if (id !== undefined) return () => this.#remove(id)
-    const [captured] = this.#pending
+    const [captured] = this.#pending.values()
     if (captured === undefined) return undefined
-    this.#pending.delete(captured)
+    this.#pending.delete(captured.id)
     return () => this.#write(captured)
   }
 
@@ -118,11 +117,8 @@ export class CaptureFiles {
       await this.#remove(captured.id)
       throw error
     }
-    if (!captured.isKept) return this.#remove(captured.id)
-    saved(
-      captured,
-      parts.reduce((sum, part) => sum + part.length, 0),
-    )
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0)
+    if (!saved(captured, bytes)) await this.#remove(captured.id)
   }
 
   #remove(id: string): Promise<void> {

@@ -4,10 +4,17 @@ import type { RequestHead, ResponseHead } from '#http/head.ts'
 import { RecordedBody } from '#telemetry/capture/recorded-body.ts'
 import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
+/** What is shown and repeated of a head. */
+export type CapturedHead = Pick<
+  RequestHead,
+  'method' | 'target' | 'authority' | 'upgrade' | 'framing' | 'fields'
+>
+export type CapturedResponseHead = Pick<ResponseHead, 'status' | 'reason' | 'framing' | 'fields'>
+
 export interface CaptureStart {
   readonly id: string
   readonly client: HttpClientConnection
-  readonly head: RequestHead
+  readonly head: CapturedHead
   /** The owner of the endpoint; empty if members share it. */
   readonly ownerId: string
   /** The request that it repeats. */
@@ -16,21 +23,19 @@ export interface CaptureStart {
   readonly withheld?: readonly string[]
 }
 
-/** The overhead of a capture besides its texts and bodies. */
+/** The overhead of a request under way besides its texts and bodies. */
 const ENTRY_BYTES = 1024
-
-/** The overhead of the entry of the request log. */
-const RECORD_BYTES = 1536
+const NONE: readonly string[] = []
 
 /** Whether no body follows a head. */
 export const isBodiless = ({ framing }: Pick<RequestHead, 'framing'>): boolean =>
   framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)
 
-/** One request and its response, as the client sent and received them. */
+/** One request and its response, as the client sent and received them: under way, or read from a page. */
 export class CapturedRequest {
   readonly id: string
   readonly client: HttpClientConnection
-  readonly head: RequestHead
+  readonly head: CapturedHead
   readonly replayOf: string | undefined
   readonly withheld: readonly string[]
   readonly request = new RecordedBody()
@@ -38,16 +43,18 @@ export class CapturedRequest {
   ownerId: string
   /** The response was sent completely. */
   isComplete = false
-  /** False once it was evicted. */
-  isKept = true
+  /** It has not ended, and was not evicted. */
+  isUnderWay = true
+  /** Its index among those under way. */
+  place = 0
   /** The size of its file; 0 without one. */
   fileBytes = 0
   /** Its entry of the request log, which is saved with it. */
   record: KeptRequest | undefined
-  #responseHead: ResponseHead | undefined
+  #responseHead: CapturedResponseHead | undefined
   #responseBody: Body | undefined
 
-  constructor({ id, client, head, ownerId, replayOf, withheld = [] }: CaptureStart) {
+  constructor({ id, client, head, ownerId, replayOf, withheld = NONE }: CaptureStart) {
     this.id = id
     this.ownerId = ownerId
     this.client = client
@@ -57,20 +64,19 @@ export class CapturedRequest {
     if (isBodiless(head)) this.request.end()
   }
 
-  get responseHead(): ResponseHead | undefined {
+  get responseHead(): CapturedResponseHead | undefined {
     return this.#responseHead
   }
 
-  /** Memory that it holds, or space on disk if that is more. */
+  /** Memory that it holds while it is under way. */
   get held(): number {
     const texts = this.head.fields.text.length + this.head.target.length
     const response = this.#responseHead?.fields.text.length ?? 0
-    const entry = ENTRY_BYTES + (this.record === undefined ? 0 : RECORD_BYTES)
-    return Math.max(entry + texts + response + this.request.held + this.response.held, this.fileBytes)
+    return ENTRY_BYTES + texts + response + this.request.held + this.response.held
   }
 
   /** A response whose body is recorded; it replaces an earlier one, after which another service was tried. */
-  respond(head: ResponseHead, body: Body): void {
+  respond(head: CapturedResponseHead, body?: Body): void {
     this.#responseHead = head
     this.#responseBody = body
     this.response.clear()

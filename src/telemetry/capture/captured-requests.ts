@@ -1,5 +1,12 @@
-import { CapturedRequest, type CaptureStart } from '#telemetry/capture/captured-request.ts'
-import { OwnedCaptures } from '#telemetry/capture/owned-captures.ts'
+import type { Body } from '#http/body.ts'
+import {
+  CapturedRequest,
+  type CapturedResponseHead,
+  type CaptureStart,
+} from '#telemetry/capture/captured-request.ts'
+import type { CapturePage } from '#telemetry/capture/capture-page.ts'
+import { OwnedCaptures, PAGE_BYTES } from '#telemetry/capture/owned-captures.ts'
+import type { KeptRequest } from '#telemetry/request-log/ring.ts'
 
 interface Limits {
   /** Memory of all captures together. */
@@ -8,28 +15,33 @@ interface Limits {
   readonly maxBodyBytes: number
 }
 
-/** The index by id is dropped once so many captures have begun since it was last used. */
-const INDEX_BEGINS = 10_000
-
-type Evicted = (captured: CapturedRequest) => void
+/** Called for each evicted capture, with the size of its file. */
+type Evicted = (id: string, fileBytes: number) => void
 
 export type Part = 'request' | 'response'
 
 /**
- * The last captures, bounded in memory. The oldest of the owner who holds most is evicted first, so that a busy owner
- * does not evict those of others.
+ * The last captures, bounded in memory. Those that have ended are kept in pages; the oldest page of the owner who holds
+ * most is evicted first, so that a busy owner does not evict captures of others.
  */
 export class CapturedRequests {
   readonly #limits: Limits
-  readonly #evicted: Evicted
-  /** Made when a capture is read: keeping it up to date costs as much as all else that a capture needs. */
-  #index: Map<string, CapturedRequest> | undefined
-  #begunSinceUse = 0
+  readonly #evicted: Evicted | undefined
+  /** In no order. A map would be made anew every few requests, which costs more than all else here. */
+  readonly #underWay: CapturedRequest[] = []
   /** Only those with captures. */
   readonly #owners = new Map<string, OwnedCaptures>()
   #bytes = 0
+  /** Of an evicted page, for the next one. */
+  #spare: Buffer | undefined
+  readonly #allocate = (bytes: number): Buffer => {
+    const spare = bytes === PAGE_BYTES ? this.#spare : undefined
+    if (spare === undefined) return Buffer.allocUnsafeSlow(bytes)
+    this.#spare = undefined
+    return spare
+  }
 
-  constructor(limits: Limits, evicted: Evicted) {
+  constructor(limits: Limits, evicted?: Evicted) {
     this.#limits = limits
     this.#evicted = evicted
   }
@@ -40,105 +52,190 @@ export class CapturedRequests {
   }
 
   get(id: string): CapturedRequest | undefined {
-    this.#begunSinceUse = 0
-    this.#index ??= new Map(Array.from(this.values(), captured => [captured.id, captured]))
-    return this.#index.get(id)
+    return this.#findUnderWay(id) ?? this.#pageWith(id)?.find(id)
   }
 
-  *values(): Generator<CapturedRequest> {
-    for (const owned of this.#owners.values()) yield* owned.values()
+  /** Without a copy of its bodies. */
+  has(id: string): boolean {
+    return this.#findUnderWay(id) !== undefined || this.#pageWith(id) !== undefined
+  }
+
+  /** The entries of the request log that are saved with captures. */
+  *records(): Generator<KeptRequest> {
+    for (const page of this.#pages()) yield* page.records
   }
 
   begin(start: CaptureStart): CapturedRequest {
     const captured = new CapturedRequest(start)
-    if (++this.#begunSinceUse > INDEX_BEGINS) this.#index = undefined
-    this.#index?.set(captured.id, captured)
-    this.#ownedBy(captured.ownerId).add(captured)
-    this.#bytes += captured.held
-    this.#evict()
+    captured.place = this.#underWay.push(captured) - 1
+    const owned = this.#ownedBy(captured.ownerId)
+    owned.underWay++
+    this.#hold(owned, captured.held)
     return captured
   }
 
   /** One from before a restart, older than all others; false if there is no room. */
   restore(captured: CapturedRequest): boolean {
-    const { held } = captured
-    if (this.#bytes + held > this.#limits.maxBytes) return false
-    this.#index?.set(captured.id, captured)
-    this.#ownedBy(captured.ownerId).addOlder(captured)
-    this.#bytes += held
+    if (this.#bytes + Math.max(PAGE_BYTES, captured.held, captured.fileBytes) > this.#limits.maxBytes)
+      return false
+    const owned = this.#ownedBy(captured.ownerId)
+    const before = owned.bytes
+    owned.addOlder(captured, this.#allocate)
+    this.#bytes += owned.bytes - before
     return true
   }
 
   /** Its route has this owner. */
   assign(captured: CapturedRequest, ownerId: string): void {
-    if (captured.ownerId === ownerId) return
-    if (captured.isKept) {
-      this.#ownedBy(captured.ownerId).remove(captured)
-      this.#forgetEmpty(captured.ownerId)
-      this.#ownedBy(ownerId).add(captured)
-    }
+    if (captured.ownerId === ownerId || !captured.isUnderWay) return
+    this.#release(captured)
     captured.ownerId = ownerId
+    const owned = this.#ownedBy(ownerId)
+    owned.underWay++
+    this.#hold(owned, captured.held)
+  }
+
+  /** A response whose body is recorded from now on. */
+  respond(captured: CapturedRequest, head: CapturedResponseHead, body: Body): void {
+    if (!captured.isUnderWay) return
+    const before = captured.held
+    captured.respond(head, body)
+    this.#hold(this.#ownedBy(captured.ownerId), captured.held - before)
   }
 
   add(captured: CapturedRequest, part: Part, bytes: Buffer): void {
-    this.change(captured, () => captured[part].add(bytes, this.#limits.maxBodyBytes))
+    if (!captured.isUnderWay) return
+    const body = captured[part]
+    const before = body.held
+    body.add(bytes, this.#limits.maxBodyBytes)
+    this.#hold(this.#ownedBy(captured.ownerId), body.held - before)
   }
 
   addText(captured: CapturedRequest, part: Part, text: string): void {
-    this.change(captured, () => captured[part].addText(text, this.#limits.maxBodyBytes))
+    if (!captured.isUnderWay) return
+    const body = captured[part]
+    const before = body.held
+    body.addText(text, this.#limits.maxBodyBytes)
+    this.#hold(this.#ownedBy(captured.ownerId), body.held - before)
   }
 
-  /** Applies a change and accounts for its memory; evicted captures no longer change. */
-  change(captured: CapturedRequest, apply: () => void): void {
-    if (!captured.isKept) return
-    const before = captured.held
-    apply()
-    const added = captured.held - before
-    this.#bytes += added
-    this.#ownedBy(captured.ownerId).bytes += added
+  /** The request has ended, and no longer changes. */
+  end(captured: CapturedRequest): void {
+    if (!captured.isUnderWay) return
+    const owned = this.#ownedBy(captured.ownerId)
+    this.#remove(captured)
+    owned.underWay--
+    const before = owned.bytes
+    owned.add(captured, this.#allocate)
+    owned.bytes -= captured.held
+    this.#bytes += owned.bytes - before
     this.#evict()
+  }
+
+  /** Forgets a request that is under way. */
+  drop(captured: CapturedRequest): void {
+    if (!captured.isUnderWay) return
+    this.#release(captured)
+    this.#remove(captured)
+    // A request that is still on its way refers to it.
+    captured.request.clear()
+    captured.response.clear()
+    this.#evicted?.(captured.id, 0)
+  }
+
+  /** A file of this size was written for a capture; false if it was evicted before. */
+  saved({ id, ownerId }: CapturedRequest, fileBytes: number): boolean {
+    const owned = this.#owners.get(ownerId)
+    if (owned === undefined) return false
+    for (const page of owned.pages()) {
+      const before = page.held
+      if (!page.saved(id, fileBytes)) continue
+      this.#hold(owned, page.held - before)
+      return true
+    }
+    return false
+  }
+
+  *#pages(): Generator<CapturePage> {
+    for (const owned of this.#owners.values()) yield* owned.pages()
+  }
+
+  #findUnderWay(id: string): CapturedRequest | undefined {
+    return this.#underWay.find(each => each.id === id)
+  }
+
+  #pageWith(id: string): CapturePage | undefined {
+    for (const page of this.#pages()) if (page.has(id)) return page
+    return undefined
   }
 
   #ownedBy(ownerId: string): OwnedCaptures {
     let owned = this.#owners.get(ownerId)
-    if (owned === undefined) this.#owners.set(ownerId, (owned = new OwnedCaptures()))
+    if (owned === undefined) this.#owners.set(ownerId, (owned = new OwnedCaptures(ownerId)))
     return owned
   }
 
-  #forgetEmpty(ownerId: string): void {
-    if (this.#owners.get(ownerId)?.isEmpty === true) this.#owners.delete(ownerId)
+  #hold(owned: OwnedCaptures, bytes: number): void {
+    owned.bytes += bytes
+    this.#bytes += bytes
+    this.#evict()
+  }
+
+  /** Its owner holds it no longer. */
+  #release(captured: CapturedRequest): void {
+    const owned = this.#ownedBy(captured.ownerId)
+    const { held } = captured
+    owned.underWay--
+    owned.bytes -= held
+    this.#bytes -= held
+    this.#forgetEmpty(owned)
+  }
+
+  /** It is no longer under way. */
+  #remove(captured: CapturedRequest): void {
+    const last = this.#underWay.pop()
+    if (last !== undefined && last !== captured) {
+      this.#underWay[captured.place] = last
+      last.place = captured.place
+    }
+    captured.isUnderWay = false
+  }
+
+  #forgetEmpty(owned: OwnedCaptures): void {
+    if (owned.isEmpty) this.#owners.delete(owned.ownerId)
   }
 
   #evict(): void {
     while (this.#bytes > this.#limits.maxBytes) {
-      const { largest, second } = this.#largest()
-      if (largest === undefined) return
-      do this.#drop(largest.takeOldest())
-      while (this.#bytes > this.#limits.maxBytes && largest.bytes > second)
+      const largest = this.#largest()
+      const page = largest?.takeOldest()
+      if (largest !== undefined && page !== undefined) this.#evictPage(largest, page)
+      else if (!this.#evictUnderWay(largest)) return
     }
   }
 
-  /** The owner who holds most, and how much the next one holds. */
-  #largest(): { largest: OwnedCaptures | undefined; second: number } {
+  /** The owner who holds most. */
+  #largest(): OwnedCaptures | undefined {
     let largest: OwnedCaptures | undefined
-    let second = 0
     for (const owned of this.#owners.values())
-      if (largest === undefined || owned.bytes > largest.bytes) {
-        second = largest?.bytes ?? 0
-        largest = owned
-      } else if (owned.bytes > second) second = owned.bytes
-    return { largest, second }
+      if (largest === undefined || owned.bytes > largest.bytes) largest = owned
+    return largest
   }
 
-  #drop(captured: CapturedRequest | undefined): void {
-    if (captured === undefined) return
-    captured.isKept = false
-    this.#index?.delete(captured.id)
-    this.#bytes -= captured.held
-    this.#forgetEmpty(captured.ownerId)
-    // A request that is still on its way refers to it.
-    captured.request.clear()
-    captured.response.clear()
-    this.#evicted(captured)
+  #evictPage(owned: OwnedCaptures, page: CapturePage): void {
+    this.#bytes -= page.held
+    this.#forgetEmpty(owned)
+    if (this.#evicted !== undefined) for (const [id, bytes] of page.files()) this.#evicted(id, bytes)
+    if (page.memory.length === PAGE_BYTES) this.#spare = page.memory
+  }
+
+  /** The oldest of an owner; false if there is none. */
+  #evictUnderWay(owned: OwnedCaptures | undefined): boolean {
+    let oldest: CapturedRequest | undefined
+    for (const captured of this.#underWay)
+      if (captured.ownerId === owned?.ownerId && (oldest === undefined || captured.id < oldest.id))
+        oldest = captured
+    if (oldest !== undefined) this.drop(oldest)
+    return oldest !== undefined
   }
 }

@@ -42,7 +42,8 @@ export class Captures {
     this.#masked = maskedNames(settings)
     const maxBytes = settings.capture_memory_mib * 1_048_576
     const limits = { maxBytes, maxBodyBytes: settings.capture_body_kib * 1024 }
-    this.#store = new CapturedRequests(limits, captured => this.#files?.evicted(captured))
+    const evicted = (id: string, fileBytes: number): void => this.#files?.evicted(id, fileBytes)
+    this.#store = new CapturedRequests(limits, settings.capture_dir === undefined ? undefined : evicted)
     this.#files =
       settings.capture_dir === undefined
         ? undefined
@@ -52,7 +53,7 @@ export class Captures {
             masked: this.#masked,
             maxBytes,
             restore: captured => this.#store.restore(captured),
-            saved: (captured, bytes) => this.#store.change(captured, () => (captured.fileBytes = bytes)),
+            saved: (captured, bytes) => this.#store.saved(captured, bytes),
           })
     this.#rules = new CaptureRules(records, isEmpty => (this.isActive = this.#all || !isEmpty))
   }
@@ -73,7 +74,7 @@ export class Captures {
   }
 
   has(id: string): boolean {
-    return this.#store.get(id) !== undefined
+    return this.#store.has(id)
   }
 
   get(id: string): CapturedRequest | undefined {
@@ -81,8 +82,8 @@ export class Captures {
   }
 
   /** The entries of the request log that are saved with captures, in no order. */
-  *records(): Generator<KeptRequest> {
-    for (const { record } of this.#store.values()) if (record !== undefined) yield record
+  records(): Iterable<KeptRequest> {
+    return this.#store.records()
   }
 
   /** In the form of the management API. */
@@ -114,7 +115,7 @@ export class Captures {
   replied(context: RequestContext, { head, body }: Reply): void {
     const captured = capturedIn(context)
     if (captured === undefined || captured.records(body)) return
-    this.#store.change(captured, () => captured.respond(head, body))
+    this.#store.respond(captured, head, body)
     if (body instanceof TextBody) return this.#store.addText(captured, 'response', body.text)
     // A page of the gateway: it was not seen on its way, because it is made when it is sent.
     if (body.whole !== undefined) this.#store.add(captured, 'response', body.whole)
@@ -126,9 +127,15 @@ export class Captures {
     const captured = capturedIn(context)
     if (captured === undefined) return
     captured.isComplete = isComplete
-    if (this.#files === undefined) return
-    this.#store.change(captured, () => (captured.record = record()))
-    this.#files.save(captured)
+    if (this.#files !== undefined) captured.record = record()
+    this.#store.end(captured)
+    this.#files?.save(captured)
+  }
+
+  /** Nothing was sent. */
+  drop(context: RequestContext): void {
+    const captured = capturedIn(context)
+    if (captured !== undefined) this.#store.drop(captured)
   }
 
   /** A request may pass here again, to another service, after the first one failed. */
@@ -143,17 +150,17 @@ export class Captures {
     const { head, body, upgraded } = reply
     const store = this.#store
     if (body instanceof TextBody || isBodiless(head) || upgraded !== undefined) {
-      store.change(captured, () => captured.respond(head, body))
+      store.respond(captured, head, body)
       if (body instanceof TextBody) store.addText(captured, 'response', body.text)
       else captured.response.end()
       return reply
     }
     const tapped = new TappedBody(body, store, captured, 'response')
-    store.change(captured, () => captured.respond(head, tapped))
+    store.respond(captured, head, tapped)
     return { ...reply, body: tapped }
   }
 }
 
 /** Undefined once it was evicted. */
 const capturedIn = ({ captured }: RequestContext): CapturedRequest | undefined =>
-  captured instanceof CapturedRequest && captured.isKept ? captured : undefined
+  captured instanceof CapturedRequest && captured.isUnderWay ? captured : undefined

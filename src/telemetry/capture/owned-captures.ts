@@ -1,61 +1,68 @@
+import { CapturePage, pageBytes, textsOf } from '#telemetry/capture/capture-page.ts'
 import type { CapturedRequest } from '#telemetry/capture/captured-request.ts'
 
-const COMPACT_AFTER = 64
+/** A page of most owners; a capture that needs more gets a page of its own. */
+export const PAGE_BYTES = 65_536
+/** The first page of an owner; each further one is twice as large. */
+const FIRST_PAGE_BYTES = 4096
 
-/** The captures of one owner, in their order. */
+/** Memory for a page of this many bytes. */
+export type Allocate = (bytes: number) => Buffer
+
+/** The captures of one owner. */
 export class OwnedCaptures {
-  /** Memory that they hold. */
+  readonly ownerId: string
+  /** Memory that they hold, those under way included. */
   bytes = 0
-  /** The oldest first; those before `#first` were taken. */
-  #order: (CapturedRequest | undefined)[] = []
-  #first = 0
+  /** How many are under way. */
+  underWay = 0
+  /** The oldest first. */
+  readonly #pages: CapturePage[] = []
   /** Those from before a restart, the newest first. */
-  readonly #older: CapturedRequest[] = []
+  readonly #older: CapturePage[] = []
+
+  constructor(ownerId: string) {
+    this.ownerId = ownerId
+  }
 
   get isEmpty(): boolean {
-    return this.#first === this.#order.length && this.#older.length === 0
+    return this.underWay === 0 && this.#pages.length === 0 && this.#older.length === 0
   }
 
-  *values(): Generator<CapturedRequest> {
+  /** The newest first. */
+  *pages(): Generator<CapturePage> {
+    for (let at = this.#pages.length - 1; at >= 0; at--) yield this.#pages[at] as CapturePage
     yield* this.#older
-    for (const captured of this.#order) if (captured !== undefined) yield captured
   }
 
-  add(captured: CapturedRequest): void {
-    this.#order.push(captured)
-    this.bytes += captured.held
+  /** Keeps a capture that has ended. */
+  add(captured: CapturedRequest, allocate: Allocate): void {
+    this.#put(this.#pages, captured, allocate)
   }
 
   /** One that is older than all others. */
-  addOlder(captured: CapturedRequest): void {
-    this.#older.push(captured)
-    this.bytes += captured.held
+  addOlder(captured: CapturedRequest, allocate: Allocate): void {
+    this.#put(this.#older, captured, allocate)
   }
 
-  remove(captured: CapturedRequest): void {
-    // It is among the last, because only a request on its way changes its owner.
-    const at = this.#order.lastIndexOf(captured)
-    if (at < this.#first) return
-    this.#order.splice(at, 1)
-    this.bytes -= captured.held
-  }
-
-  takeOldest(): CapturedRequest | undefined {
-    const oldest = this.#older.pop() ?? this.#takeFirst()
+  takeOldest(): CapturePage | undefined {
+    const oldest = this.#older.pop() ?? this.#pages.shift()
     if (oldest !== undefined) this.bytes -= oldest.held
     return oldest
   }
 
-  #takeFirst(): CapturedRequest | undefined {
-    const first = this.#order[this.#first]
-    if (first === undefined) return undefined
-    // Otherwise as many as are kept could stay in memory beside them.
-    this.#order[this.#first++] = undefined
-    // Not each time: moving the others costs more than keeping a few empty ones for longer.
-    if (this.#first >= COMPACT_AFTER && this.#first >= this.#order.length / 2) {
-      this.#order = this.#order.slice(this.#first)
-      this.#first = 0
+  #put(pages: CapturePage[], captured: CapturedRequest, allocate: Allocate): void {
+    const texts = textsOf(captured)
+    const needed = pageBytes(captured, texts)
+    let page = pages.at(-1)
+    if (page === undefined || page.room < needed) {
+      const usual = Math.min(PAGE_BYTES, FIRST_PAGE_BYTES * 2 ** pages.length)
+      page = new CapturePage(this.ownerId, allocate(Math.max(needed, usual)))
+      pages.push(page)
+      this.bytes += page.held
     }
-    return first
+    this.bytes -= page.held
+    page.add(captured, texts)
+    this.bytes += page.held
   }
 }

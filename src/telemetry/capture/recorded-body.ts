@@ -19,6 +19,11 @@ export class RecordedBody {
     return this.#size
   }
 
+  /** Bytes that are kept. */
+  get kept(): number {
+    return this.#kept
+  }
+
   /** Memory that it holds. */
   get held(): number {
     return this.#text.length + (this.#buffer === NOTHING ? 0 : this.#buffer.length + BUFFER_BYTES)
@@ -31,6 +36,14 @@ export class RecordedBody {
 
   get bytes(): Buffer {
     return this.#text === '' ? this.#buffer.subarray(0, this.#kept) : Buffer.from(this.#text, 'latin1')
+  }
+
+  /** Copies what is kept; returns how much that was. */
+  copy(target: Buffer, at: number): number {
+    if (this.#kept === 0) return 0
+    return this.#text === ''
+      ? this.#buffer.copy(target, at, 0, this.#kept)
+      : target.write(this.#text, at, 'latin1')
   }
 
   /** A body that has arrived at once. */

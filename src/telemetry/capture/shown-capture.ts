@@ -1,10 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { MASK, type CapturedRequestView, type CapturedResponseView } from '#contract/kinds/request-capture.ts'
 import type { Fields } from '#http/fields.ts'
-import type { RequestHead, ResponseHead } from '#http/head.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import type { RecordedBody } from '#telemetry/capture/recorded-body.ts'
-import type { CapturedRequest } from '#telemetry/capture/captured-request.ts'
+import type {
+  CapturedHead,
+  CapturedRequest,
+  CapturedResponseHead,
+} from '#telemetry/capture/captured-request.ts'
 
 type ResourceBody = Record<string, unknown>
 type Header = CapturedRequestView['headers'][number]
@@ -40,7 +43,10 @@ export function shownCapture(captured: CapturedRequest, masked: ReadonlySet<stri
 }
 
 /** The length is part of how a message is framed, and not of its fields. */
-function headersOf({ fields, framing }: RequestHead | ResponseHead, masked: ReadonlySet<string>): Header[] {
+function headersOf(
+  { fields, framing }: CapturedHead | CapturedResponseHead,
+  masked: ReadonlySet<string>,
+): Header[] {
   const shown = [...fields.entries()].map(([name, value]) => ({
     name,
     value: masked.has(name.toLowerCase()) ? MASK : value,
