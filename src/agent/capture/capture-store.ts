@@ -70,9 +70,9 @@ export class CaptureStore {
     return () => void this.#listeners.delete(listener)
   }
 
-  begin(start: Omit<ExchangeStart, 'number'>): CapturedExchange {
+  begin(start: ExchangeStart): CapturedExchange {
     this.#count = (this.#count + 1) % MAX_NUMBER
-    const exchange = new CapturedExchange({ ...start, number: this.#count })
+    const exchange = new CapturedExchange(start, this.#count)
     this.#exchanges.push(exchange)
     this.#bytes += EXCHANGE_BYTES
     this.#evict()
@@ -80,24 +80,20 @@ export class CaptureStore {
     return exchange
   }
 
-  /** The beginning of a message, in latin1. */
-  addText(exchange: CapturedExchange, part: 'request' | 'response', text: string): void {
-    if (exchange.isKept) this.#keep(exchange[part].begin(text, this.#limits.maxMessageBytes))
-  }
-
   add(exchange: CapturedExchange, part: 'request' | 'response', bytes: Buffer): void {
     // Evicted or cleared exchanges are no longer recorded.
     if (exchange.isKept) this.#keep(exchange[part].add(bytes, this.#limits.maxMessageBytes))
   }
 
-  respond(exchange: CapturedExchange, status: number): void {
-    exchange.respond(status)
+  /** `now` is a `performance.now` time. */
+  respond(exchange: CapturedExchange, status: number, now: number): void {
+    exchange.respond(status, now)
     this.#notifyOf('responded', exchange)
   }
 
-  finish(exchange: CapturedExchange, isComplete: boolean): void {
+  finish(exchange: CapturedExchange, isComplete: boolean, now: number): void {
     if (exchange.durationMs !== undefined) return
-    exchange.finish(isComplete)
+    exchange.finish(isComplete, now)
     this.#notifyOf('finished', exchange)
   }
 

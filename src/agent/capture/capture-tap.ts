@@ -1,7 +1,7 @@
 import type { CaptureStore } from '#agent/capture/capture-store.ts'
 import type { CapturedExchange } from '#agent/capture/exchange.ts'
-import { type BodyLength, MessageFraming } from '#agent/capture/framing.ts'
-import { responseBody, statusOf } from '#agent/capture/head.ts'
+import { MessageFraming } from '#agent/capture/framing.ts'
+import { type BodyLength, responseBody, type ResponseStart } from '#agent/capture/head.ts'
 import { type OnRequest, requestLine } from '#agent/request-tap.ts'
 import type { Tap } from '#tunnel/splice.ts'
 
@@ -19,6 +19,8 @@ export interface CaptureTapOptions {
 
 const FIRST_LOOK = 2048
 const MAX_METHOD = 32
+const SPACE = 0x20
+const HEAD = Buffer.from('HEAD ')
 
 /**
  * Records the exchanges of a connection while their bytes pass, without holding any of them back. The gateway has one
@@ -33,8 +35,12 @@ export class CaptureTap implements Tap {
   #exchange: CapturedExchange | undefined
   /** The beginning of a request whose method is not complete. */
   #start: Buffer | undefined
+  /** The method of its request is HEAD. */
+  #isToHead = false
   #isInterim = false
   #isOver = false
+  /** When the bytes arrived that are parsed; read once for them all, because a clock costs as much as a copy. */
+  #now = 0
 
   constructor(capture: Capture, clientAddr: string, options: CaptureTapOptions = {}) {
     this.#capture = capture
@@ -42,8 +48,7 @@ export class CaptureTap implements Tap {
     this.#options = options
     const { store } = capture
     this.#responses = new MessageFraming({
-      head: text => this.#responseHead(text),
-      text: text => this.#answered && store.addText(this.#answered, 'response', text),
+      head: start => this.#responseHead(start),
       bytes: bytes => this.#answered && store.add(this.#answered, 'response', bytes),
       end: () => this.#responseEnd(),
     })
@@ -57,6 +62,7 @@ export class CaptureTap implements Tap {
   received(bytes: Buffer): void {
     // A service may send a response to no request before it closes an idle connection.
     if (this.#exchange === undefined) return
+    this.#now = performance.now()
     this.#responses.push(bytes)
     if (this.#responses.isLost) this.closed(false)
   }
@@ -68,8 +74,9 @@ export class CaptureTap implements Tap {
 
   /** The connection has ended. `isClean`: both sides had finished. */
   closed(isClean: boolean): void {
+    this.#now = performance.now()
     if (isClean) this.#responses.finish()
-    if (this.#exchange) this.#capture.store.finish(this.#exchange, false)
+    if (this.#exchange) this.#capture.store.finish(this.#exchange, false, this.#now)
     this.#exchange = undefined
     this.#isOver = true
   }
@@ -82,34 +89,32 @@ export class CaptureTap implements Tap {
   #begin(bytes: Buffer): void {
     const all = this.#start ? Buffer.concat([this.#start, bytes]) : bytes
     this.#start = undefined
-    const text = all.toString('latin1', 0, FIRST_LOOK)
-    const end = text.indexOf(' ')
+    const end = methodEnd(all)
     if (end === -1 && all.length <= MAX_METHOD) {
       this.#start = Buffer.from(all)
       return
     }
     // The rest of an upload whose response was complete before it.
-    if (end < 1 || end > MAX_METHOD) return
+    if (end < 1) return
     const { store, tunnelName } = this.#capture
     const { replayOf, onRequest } = this.#options
-    const line = onRequest && requestLine(text)
-    const method = text.slice(0, end)
-    this.#exchange = store.begin({ tunnelName, clientAddr: this.#clientAddr, method, line, replayOf })
-    store.addText(this.#exchange, 'request', text)
-    if (all.length > FIRST_LOOK) store.add(this.#exchange, 'request', all.subarray(FIRST_LOOK))
+    const line = onRequest && requestLine(all.toString('latin1', 0, FIRST_LOOK))
+    this.#isToHead = end + 1 === HEAD.length && HEAD.every((code, at) => all[at] === code)
+    this.#exchange = store.begin({ tunnelName, clientAddr: this.#clientAddr, line, replayOf })
+    store.add(this.#exchange, 'request', all)
   }
 
-  #responseHead(text: string): BodyLength {
+  #responseHead(start: ResponseStart): BodyLength {
     const exchange = this.#exchange
-    const status = statusOf(text)
+    const { status } = start
     // An interim response is not shown: the final one follows.
     this.#isInterim = status < 200 && status !== 101
     if (exchange && !this.#isInterim) this.#respond(exchange, status)
-    return responseBody(text, status, exchange?.method ?? '')
+    return responseBody(start, this.#isToHead)
   }
 
   #respond(exchange: CapturedExchange, status: number): void {
-    this.#capture.store.respond(exchange, status)
+    this.#capture.store.respond(exchange, status, this.#now)
     const { line, firstByteMs = 0 } = exchange
     if (line) this.#options.onRequest?.({ ...line, status, durationMs: firstByteMs })
   }
@@ -118,6 +123,12 @@ export class CaptureTap implements Tap {
     if (this.#isInterim) return
     const exchange = this.#exchange
     this.#exchange = undefined
-    if (exchange) this.#capture.store.finish(exchange, true)
+    if (exchange) this.#capture.store.finish(exchange, true, this.#now)
   }
+}
+
+/** Where the method of a request ends; -1 if it has no end within its longest length. */
+function methodEnd(bytes: Buffer): number {
+  for (let at = 0; at <= MAX_METHOD && at < bytes.length; at++) if (bytes[at] === SPACE) return at
+  return -1
 }

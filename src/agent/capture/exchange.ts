@@ -1,24 +1,42 @@
 import type { RequestLine } from '#agent/request-tap.ts'
 
 const HEAD_END = '\r\n\r\n'
+const NOTHING = Buffer.alloc(0)
+const BLOCK_BYTES = 65_536
+/** A longer beginning gets a buffer of its own. */
+const MAX_SHARED = 4096
+
+/** Small beginnings of messages share blocks, because a buffer for each would cost more than its bytes. */
+let block: Buffer = NOTHING
+let used = 0
+
+function shared(bytes: Buffer): number {
+  if (used + bytes.length > block.length) {
+    block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+    used = 0
+  }
+  block.set(bytes, used)
+  used += bytes.length
+  return used - bytes.length
+}
 
 /** What is kept of one message. */
 export class CapturedMessage {
-  /** How it begins. The text is made for parsing anyway, so that to keep it costs less than a copy of the bytes. */
-  #text = ''
+  /** The block with its beginning, if that is shared. */
+  #block: Buffer | undefined
+  #from = 0
+  #to = 0
   #pieces: Buffer[] | undefined
   #kept = 0
   #size = 0
 
   /** Head and body as they passed, up to the limit. */
   get raw(): Buffer {
-    const text = Buffer.from(this.#text, 'latin1')
-    return this.#pieces === undefined ? text : Buffer.concat([text, ...this.#pieces])
+    const beginning = this.#block?.subarray(this.#from, this.#to) ?? NOTHING
+    return this.#pieces === undefined ? beginning : Buffer.concat([beginning, ...this.#pieces])
   }
 
   get head(): Buffer {
-    const inText = this.#text.indexOf(HEAD_END)
-    if (inText !== -1) return Buffer.from(this.#text.slice(0, inText + HEAD_END.length), 'latin1')
     const { raw } = this
     const end = raw.indexOf(HEAD_END, 0, 'latin1')
     return end === -1 ? raw : raw.subarray(0, end + HEAD_END.length)
@@ -37,32 +55,25 @@ export class CapturedMessage {
     return this.#kept < this.#size
   }
 
-  /** Begins with a text in latin1; returns how much is kept of it. */
-  begin(text: string, limit: number): number {
-    this.#text = text.length > limit ? text.slice(0, limit) : text
-    this.#size = text.length
-    this.#kept = this.#text.length
-    return this.#kept
-  }
-
   /** Copies as much as may be kept; returns how much that was. */
   add(bytes: Buffer, limit: number): number {
     const room = Math.min(bytes.length, limit - this.#kept)
     this.#size += bytes.length
     if (room <= 0) return 0
-    this.#pieces ??= []
-    this.#pieces.push(Buffer.from(room === bytes.length ? bytes : bytes.subarray(0, room)))
+    const kept = room === bytes.length ? bytes : bytes.subarray(0, room)
+    if (this.#kept === 0 && room <= MAX_SHARED) {
+      this.#from = shared(kept)
+      this.#to = this.#from + room
+      this.#block = block
+    } else (this.#pieces ??= []).push(Buffer.from(kept))
     this.#kept += room
     return room
   }
 }
 
 export interface ExchangeStart {
-  /** Counts the exchanges of a store. */
-  readonly number: number
   readonly tunnelName: string
   readonly clientAddr: string
-  readonly method: string
   /** Only if each request is reported. */
   readonly line: RequestLine | undefined
   /** The exchange whose request was sent again. */
@@ -73,7 +84,6 @@ export interface ExchangeStart {
 export class CapturedExchange {
   readonly tunnelName: string
   readonly clientAddr: string
-  readonly method: string
   readonly line: RequestLine | undefined
   readonly replayOf: string | undefined
   readonly startedAt = Date.now()
@@ -88,11 +98,11 @@ export class CapturedExchange {
   #durationMs: number | undefined
   #isComplete = false
 
-  constructor({ number, tunnelName, clientAddr, method, line, replayOf }: ExchangeStart) {
+  /** `number` counts the exchanges of a store. */
+  constructor({ tunnelName, clientAddr, line, replayOf }: ExchangeStart, number: number) {
     this.#number = number
     this.tunnelName = tunnelName
     this.clientAddr = clientAddr
-    this.method = method
     this.line = line
     this.replayOf = replayOf
   }
@@ -122,13 +132,13 @@ export class CapturedExchange {
     return this.#isComplete
   }
 
-  respond(status: number): void {
+  respond(status: number, now: number): void {
     this.#status = status
-    this.#firstByteMs = performance.now() - this.#begun
+    this.#firstByteMs = now - this.#begun
   }
 
-  finish(isComplete: boolean): void {
-    this.#durationMs ??= performance.now() - this.#begun
+  finish(isComplete: boolean, now: number): void {
+    this.#durationMs ??= now - this.#begun
     this.#isComplete = isComplete
   }
 }

@@ -1,12 +1,9 @@
-/** How long the body of a message is: bytes, chunks, all up to the end of the connection, or another protocol. */
-export type BodyLength = number | 'chunked' | 'close' | 'upgrade'
+import { type BodyLength, readResponseStart, type ResponseStart } from '#agent/capture/head.ts'
 
 export interface MessageSink {
   /** A message head is complete. */
-  head(text: string): BodyLength
-  /** The head of the current message with the line that ends it, and all of the body if that came with it. */
-  text(text: string): void
-  /** Further bytes of it. They must be copied to be kept. */
+  head(start: ResponseStart): BodyLength
+  /** Bytes of the current message, its head first. They must be copied to be kept. */
   bytes(bytes: Buffer): void
   /** The message is complete. */
   end(): void
@@ -14,9 +11,7 @@ export interface MessageSink {
 
 type State = 'head' | 'sized' | 'chunk' | 'chunk_data' | 'trailer' | 'close' | 'lost'
 
-const HEAD_END = '\r\n\r\n'
 const MAX_HEAD = 65_536
-const FIRST_LOOK = 2048
 const MAX_LINE = 4096
 const LINE_FEED = 10
 
@@ -64,29 +59,22 @@ export class MessageFraming {
     const before = this.#partial?.length ?? 0
     const all = this.#partial ? Buffer.concat([this.#partial, bytes.subarray(at)]) : bytes
     const start = this.#partial ? 0 : at
-    // One native call for most messages, which are short: their text is searched, and kept.
-    let text = all.toString('latin1', start, Math.min(all.length, start + FIRST_LOOK))
-    let end = text.indexOf(HEAD_END)
-    if (end === -1 && all.length - start > FIRST_LOOK) {
-      text = all.toString('latin1', start, Math.min(all.length, start + MAX_HEAD))
-      end = text.indexOf(HEAD_END)
-    }
-    if (end === -1) {
+    const head = readResponseStart(all, start, Math.min(all.length, start + MAX_HEAD))
+    if (head === undefined) {
       if (all.length - start >= MAX_HEAD) this.#state = 'lost'
       else this.#partial = Buffer.from(all.subarray(start))
       return bytes.length
     }
     this.#partial = undefined
-    const headLength = end + HEAD_END.length
-    const length = this.#sink.head(text.slice(0, end))
-    if (length === all.length - start - headLength && text.length === headLength + length) {
-      this.#sink.text(text)
+    const length = this.#sink.head(head)
+    if (length === all.length - head.end) {
+      this.#sink.bytes(start === 0 ? all : all.subarray(start))
       this.#end()
       return bytes.length
     }
-    this.#sink.text(all.toString('latin1', start, start + headLength))
+    this.#sink.bytes(all.subarray(start, head.end))
     this.#begin(length)
-    return headLength - before + at
+    return head.end - start - before + at
   }
 
   #begin(length: BodyLength): void {

@@ -66,6 +66,20 @@ suite('captured exchanges', () => {
     assert.equal(store.bytes, bytes)
   })
 
+  test('of HEAD have no body, whatever length their response has', () => {
+    const store = new CaptureStore(limits)
+    for (const [method, isComplete] of [
+      ['HEAD', true],
+      ['HEADS', false],
+      ['GET', false],
+    ] as const) {
+      const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+      tap.sent(Buffer.from(`${method} / HTTP/1.1\r\n\r\n`))
+      tap.received(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'))
+      assert.equal(store.list()[0]?.isComplete, isComplete, method)
+    }
+  })
+
   test('skip interim responses, and end at another protocol', () => {
     const store = new CaptureStore(limits)
     const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { MessageFraming, type BodyLength } from '#agent/capture/framing.ts'
-import { responseBody, statusOf } from '#agent/capture/head.ts'
+import { MessageFraming } from '#agent/capture/framing.ts'
+import { type BodyLength, readResponseStart, responseBody, type ResponseStart } from '#agent/capture/head.ts'
 
-const lengthOf = (head: string): BodyLength => responseBody(head, statusOf(head), 'GET')
+const lengthOf = (start: ResponseStart): BodyLength => responseBody(start, false)
 
 /** The messages that are found when bytes arrive in these pieces. */
 function messagesIn(pieces: readonly Buffer[], length = lengthOf): string[] {
@@ -12,7 +12,6 @@ function messagesIn(pieces: readonly Buffer[], length = lengthOf): string[] {
   let current = ''
   const framing = new MessageFraming({
     head: length,
-    text: text => (current += text),
     bytes: bytes => (current += bytes.toString('latin1')),
     end: () => {
       messages.push(current)
@@ -50,6 +49,41 @@ suite('the framing of HTTP/1 messages', () => {
         assert.deepEqual(messagesIn(cut(messages.join(''), places)), messages)
       }),
     )
+  })
+
+  test('is that of the first valid Content-Length, unless the body has chunks', () => {
+    const bodyOf = (fields: string): unknown => {
+      const head = Buffer.from(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\nrest`)
+      return readResponseStart(head, 0, head.length)?.body
+    }
+    assert.deepEqual(
+      [
+        'CONTENT-length:\t12 \r\nContent-Length: 3',
+        'Content-Length: x\r\nContent-Length: 3',
+        'Content-Length: 3;\r\nX-Content-Length: 4',
+        `Content-Length: ${'9'.repeat(16)}`,
+        'Content-Length:',
+        'Content-Length: 3\r\nTransfer-Encoding: gzip, Chunked',
+        'Transfer-Encoding: unchunked',
+      ].map(bodyOf),
+      [12, 3, undefined, undefined, undefined, 'chunked', undefined],
+    )
+  })
+
+  test('needs a status line and an empty line', () => {
+    const startOf = (text: string): unknown => readResponseStart(Buffer.from(text), 0, text.length)
+    assert.deepEqual(startOf('HTTP/1.0 404 Not Found\r\nA: b\r\n\r\n'), {
+      end: 32,
+      status: 404,
+      body: undefined,
+    })
+    for (const line of ['HTTP/2.0 200 OK', 'HTTP/1.1 20 OK', 'HTTP/1.1  200', 'HTTP/1.2 200 OK', ''])
+      assert.deepEqual(startOf(`${line}\r\nA: b\r\n\r\n`), {
+        end: line.length + 10,
+        status: 0,
+        body: undefined,
+      })
+    assert.equal(startOf('HTTP/1.1 200 OK\r\nA: b\n\n'), undefined)
   })
 
   test('a body without a length extends to the end of the connection', () => {
