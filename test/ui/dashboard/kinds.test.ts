@@ -54,7 +54,7 @@ suite('the dashboard', () => {
     await page.getByLabel('Action').selectOption('allow')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('heading', { level: 1, name: '10.0.0.0/8' }).waitFor()
-    await page.getByRole('link', { name: id }).click()
+    await page.getByRole('link', { name: 'the office' }).click()
     await page.getByRole('link', { name: 'Edit' }).click()
     await page.getByLabel('Description').fill('the new office')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -95,6 +95,34 @@ suite('the dashboard', () => {
     const fields = page.getByRole('region', { name: 'Fields' })
     await fields.getByText('ACL', { exact: true }).waitFor()
     assert.equal(await fields.getByText('Token', { exact: true }).count(), 0, 'not as if it had none')
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('shows other resources by their names, also after these change', async () => {
+    const { api } = server
+    const bot = await made(api, '/bot_users', { name: 'Deployment' })
+    const policy = await made(api, '/ip_policies', { description: 'Branch office', owner_id: bot.id })
+    const rule = { ip_policy_id: policy.id, action: 'allow' }
+    const first = await made(api, '/ip_policy_rules', { ...rule, cidr: '192.0.2.0/24' })
+    await made(api, '/ip_policy_rules', { ...rule, cidr: '198.51.100.0/24' })
+    await using dashboard = await Dashboard.open(browser, api)
+    const { page } = dashboard
+    const lists: string[] = []
+    page.on('request', request => void (request.url().includes('/ip_policies?') && lists.push(request.url())))
+    const fields = page.getByRole('region', { name: 'Fields' })
+    await dashboard.visit('/ip_policy_rules', 'IP policy rules')
+    await page.getByRole('cell', { name: 'Branch office' }).nth(1).waitFor()
+    assert.equal(lists.length, 1, 'one call for all names')
+    await dashboard.visit(`/ip_policy_rules/${first.id}`)
+    await fields.getByRole('link', { name: 'Branch office' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Branch office' }).waitFor()
+    await fields.getByText('Owner', { exact: true }).waitFor()
+    await fields.getByRole('link', { name: 'Deployment' }).waitFor()
+    await api.patch(`/bot_users/${bot.id}`, { name: 'Release' })
+    await fields.getByRole('link', { name: 'Release' }).waitFor()
+    await api.delete(`/bot_users/${bot.id}`)
+    // A resource outlives its owner.
+    await fields.getByRole('link', { name: bot.id }).waitFor()
     assert.deepEqual(dashboard.errors, [])
   })
 

@@ -128,6 +128,19 @@ suite('the overview', () => {
     assert.deepEqual(await dashboard.findings(), [])
   })
 
+  test('shows the meaning of each setting on a phone too', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api, { width: 390, colorScheme: 'dark' })
+    const { page } = dashboard
+    await dashboard.visit('/settings', 'Settings')
+    await page.getByLabel('Also defaults').check()
+    const table = page.getByRole('region', { name: 'Settings' })
+    await table.getByRole('rowheader', { name: 'capture_masking', exact: true }).waitFor()
+    const isWide = "(box => box.scrollWidth > box.clientWidth)(document.querySelector('.table-box'))"
+    assert.equal(await page.evaluate(isWide), false)
+    assert.equal(await dashboard.hasSidewaysScroll(), false)
+    assert.deepEqual(await dashboard.findings(), [])
+  })
+
   test('leads to the settings of the server and their source', async () => {
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard

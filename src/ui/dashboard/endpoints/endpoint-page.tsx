@@ -3,7 +3,7 @@ import { titleOf } from '#contract/names.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { CaptureSwitch } from '#ui/dashboard/capture/capture-state.tsx'
 import { QrCode } from '#ui/dashboard/endpoints/qr-code.tsx'
-import { IdLink } from '#ui/dashboard/kinds/value.tsx'
+import { NamedLink } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { UsageChart } from '#ui/dashboard/server/usage-chart.tsx'
@@ -59,7 +59,7 @@ function Address({ endpoint }: { endpoint: Endpoint }): JSX.Element {
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>
-                  <IdLink id={ref.id} />
+                  <NamedLink id={ref.id} />
                 </dd>
               </div>
             ) : null,

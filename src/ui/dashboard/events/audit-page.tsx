@@ -10,7 +10,7 @@ import {
 } from '#ui/dashboard/events/audit-text.ts'
 import { changedFields, type ChangedField } from '#ui/dashboard/events/changed-fields.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
-import { Fields, IdLink, Value } from '#ui/dashboard/kinds/value.tsx'
+import { Fields, NamedLink, Value } from '#ui/dashboard/kinds/value.tsx'
 import { ChangedResource } from '#ui/dashboard/events/changed-resource.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
@@ -61,7 +61,9 @@ function Circumstances({ event, previous }: Change): JSX.Element {
       ),
     ],
     ['Through', principal?.source ?? '–'],
-    ...(principal?.credential ? [['With', <IdLink key="with" id={principal.credential.id} />] as const] : []),
+    ...(principal?.credential
+      ? [['With', <NamedLink key="with" id={principal.credential.id} />] as const]
+      : []),
     ['Address', principal?.ip ?? '–'],
     ['Time', <Time key="time" at={at} hasSeconds />],
     ['Resource', <ChangedResource key="resource" event={event} />],

@@ -1,7 +1,9 @@
 import type { JSX } from 'preact'
 import { isPlainObject } from '#base/plain-object.ts'
 import { titleOf } from '#contract/names.ts'
+import { nameOfId } from '#ui/dashboard/kinds/names.ts'
 import { hrefOfId, isRef } from '#ui/dashboard/kinds/resource.ts'
+import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { Time } from '#ui/dashboard/shell/parts.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
@@ -21,10 +23,20 @@ export function IdLink({ id, name = id }: { id: string; name?: string }): JSX.El
   )
 }
 
+/** The same by the name that the resource has now. */
+export function NamedLink({ id }: { id: string }): JSX.Element {
+  const { value: name } = useLoaded(`name of ${id}`, () => nameOfId(id), { on: change => change.id === id })
+  return (
+    <span title={id}>
+      <IdLink id={id} name={name ?? id} />
+    </span>
+  )
+}
+
 function Text({ value }: { value: string }): JSX.Element {
   if (value === '') return <span class="dim">–</span>
   if (MOMENT.test(value)) return <Time at={value} />
-  if (ID.test(value)) return <IdLink id={value} />
+  if (ID.test(value)) return <NamedLink id={value} />
   if (/^https?:\/\/[^/\s]+\/?$/.test(value))
     return (
       <a href={value} target="_blank" rel="noreferrer" dir="auto">
@@ -42,7 +54,7 @@ export function Value({ value }: { value: unknown }): JSX.Element {
   if (typeof value === 'string') return <Text value={value} />
   if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>
   if (typeof value === 'number') return <span>{value.toLocaleString()}</span>
-  if (isRef(value)) return <IdLink id={value.id} />
+  if (isRef(value)) return <NamedLink id={value.id} />
   if (Array.isArray(value)) {
     if (value.length === 0) return <span class="dim">none</span>
     return (
@@ -64,6 +76,12 @@ const MILLISECONDS = /_ms$/
 /** The title of a field; the unit is part of its value. */
 export const fieldTitle = (name: string): string => titleOf(name.replace(MILLISECONDS, ''))
 
+/** The same; a resource is shown by its name. */
+const titleWith = (name: string, value: unknown): string =>
+  fieldTitle(
+    value === null || (typeof value === 'string' && ID.test(value)) ? name.replace(/_id$/, '') : name,
+  )
+
 /** The value of a field, with the unit that its name has. */
 export const FieldValue = ({ name, value }: { name: string; value: unknown }): JSX.Element =>
   typeof value === 'number' && MILLISECONDS.test(name) ? (
@@ -80,7 +98,7 @@ export function Fields(props: { entries: readonly (readonly [string, unknown])[]
     <dl>
       {entries.map(([name, value]) => (
         <div key={name}>
-          <dt dir="auto">{fieldTitle(name)}</dt>
+          <dt dir="auto">{titleWith(name, value)}</dt>
           <dd>
             <FieldValue name={name} value={value} />
           </dd>
