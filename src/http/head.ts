@@ -41,6 +41,8 @@ export interface ResponseHead {
   readonly announcedLength?: number
   /** As in a request; Upgrade stays on a 101. */
   readonly fields: Fields
+  /** What a connection has found out about sending it: a head that a service repeats is one object. */
+  written?: unknown
 }
 
 /** The response header with the request id; only the gateway sets it. */

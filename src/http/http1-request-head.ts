@@ -115,6 +115,25 @@ function parse(bytes: Uint8Array, text: string, to: number): RequestHead | HttpE
   // One empty line in front is tolerated, as old programs send one after a body.
   const start = text.startsWith('\r\n') ? 2 : 0
   const end = text.indexOf('\r\n', start)
+  const line = requestLine(text, start, end)
+  if (line instanceof HttpError) return line
+  const lines = readFieldLines(bytes, text, end + 2, to, rules)
+  if (lines.tooMany)
+    return new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
+  if (lines.fault !== undefined) return malformed(lines.fault)
+  const head = compose(line, lines)
+  const { proxyFields } = lines
+  return proxyFields === undefined || head instanceof HttpError ? head : { ...head, proxyFields }
+}
+
+interface RequestLine {
+  readonly method: string
+  /** As the client wrote it. */
+  readonly target: string
+  readonly version: '1.0' | '1.1'
+}
+
+function requestLine(text: string, start: number, end: number): RequestLine | HttpError {
   const methodEnd = text.indexOf(' ', start)
   const targetEnd = text.indexOf(' ', methodEnd + 1)
   if (methodEnd <= start || targetEnd < 0 || targetEnd > end)
@@ -126,13 +145,33 @@ function parse(bytes: Uint8Array, text: string, to: number): RequestHead | HttpE
   if (method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
     return malformed('its method is not one')
   if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
-  const lines = readFieldLines(bytes, text, end + 2, to, rules)
-  if (lines.tooMany)
-    return new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
-  if (lines.fault !== undefined) return malformed(lines.fault)
-  const head = compose(method, text.slice(methodEnd + 1, targetEnd), version, lines)
-  const { proxyFields } = lines
-  return proxyFields === undefined || head instanceof HttpError ? head : { ...head, proxyFields }
+  return { method, target: text.slice(methodEnd + 1, targetEnd), version }
+}
+
+/** A client mostly repeats the fields of its last request: then only the first line is parsed. */
+export class RepeatedFields {
+  #head: RequestHead | undefined
+  /** All of its text after the first line. */
+  #rest = ''
+
+  /** Remembers a head, of which `text` is all. */
+  keep(text: string, head: RequestHead): void {
+    this.#head = head
+    this.#rest = text.slice(text.indexOf('\r\n') + 2)
+  }
+
+  /** The head that is all of a text; undefined if it has other fields than the last one, or is not valid. */
+  read(text: string): RequestHead | undefined {
+    const last = this.#head
+    const end = text.indexOf('\r\n')
+    // `endsWith` compares one character at a time, which takes longer than to parse them.
+    if (last === undefined || text.slice(end + 2) !== this.#rest) return undefined
+    const line = requestLine(text, 0, end)
+    if (line instanceof HttpError || line.version !== last.version) return undefined
+    const destination = readTarget(line.target, line.method, last.authority)
+    if (destination instanceof HttpError) return undefined
+    return { ...last, method: line.method, target: destination.target, path: destination.path }
+  }
 }
 
 function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | HttpError {
@@ -144,9 +183,7 @@ function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | Ht
 }
 
 function compose(
-  method: string,
-  written: string,
-  version: '1.0' | '1.1',
+  { method, target: written, version }: RequestLine,
   lines: FieldLines,
 ): RequestHead | HttpError {
   const authority = lines.host

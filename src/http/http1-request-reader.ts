@@ -5,7 +5,12 @@ import { type BodySource, IncomingBody } from '#http/http1-body.ts'
 import { requestTrailers } from '#http/http1-chunks.ts'
 import type { ConnectionClock } from '#http/http1-connection-clock.ts'
 import type { Http1ClientLimits } from '#http/http1-limits.ts'
-import { findRequestEnd, MAX_REQUEST_HEAD, parseRequestHead } from '#http/http1-request-head.ts'
+import {
+  findRequestEnd,
+  MAX_REQUEST_HEAD,
+  parseRequestHead,
+  RepeatedFields,
+} from '#http/http1-request-head.ts'
 import { SocketSplice } from '#http/http1-splice.ts'
 import { HttpError } from '#http/http-error.ts'
 import { ownedCopy } from '#tunnel/buffer-pool.ts'
@@ -45,6 +50,7 @@ export class RequestReader implements BodySource, BorrowedReader {
   readonly #clock: ConnectionClock
   readonly #limits: Http1ClientLimits
   readonly #reads: SocketReads
+  readonly #fields = new RepeatedFields()
   #mode: Mode = 'head'
   #partial: Buffer | undefined
   #waiting: Buffer | undefined
@@ -180,14 +186,23 @@ export class RequestReader implements BodySource, BorrowedReader {
 
   #readBorrowed(bytes: Buffer, length: number): void {
     const text = bytes.toString('latin1', 0, Math.min(length, FIRST_LOOK))
+    const repeated = length <= FIRST_LOOK ? this.#fields.read(text) : undefined
+    if (repeated !== undefined) {
+      this.#request(repeated, undefined)
+      return
+    }
     const end = findRequestEnd(text)
     if (typeof end !== 'number' || end + 2 < length) {
       this.#readHead(ownedCopy(bytes, 0, length))
       return
     }
     const head = parseRequestHead(bytes, text, end)
-    if (head instanceof HttpError) this.#receiver.invalidHead(head)
-    else this.#request(head, undefined)
+    if (head instanceof HttpError) {
+      this.#receiver.invalidHead(head)
+    } else {
+      this.#fields.keep(text, head)
+      this.#request(head, undefined)
+    }
   }
 
   #readHead(bytes: Buffer): void {

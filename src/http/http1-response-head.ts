@@ -14,6 +14,8 @@ import { answerFamilies, isAnswerName } from '#http/identity-names.ts'
 
 export const MAX_RESPONSE_HEAD = 65_536
 const MAX_RESPONSE_FIELDS = 256
+/** Longer heads, and those before longer bodies, are parsed each time. */
+const MAX_KEPT = 2048
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\r\n]*))?$/
 
 const noContent: Framing = { kind: 'none' }
@@ -51,6 +53,28 @@ function take(lines: FieldLines, name: string, value: string): boolean {
   }
 }
 
+/** Reads the heads of one service, which mostly repeats its last one: that is parsed once. */
+export class ResponseHeads {
+  #text = ''
+  #head: UpstreamHead | undefined
+
+  /** As `parseResponseHead`. */
+  read(bytes: Uint8Array, text: string, to: number, method: string): UpstreamHead | string {
+    // A response to HEAD has another meaning.
+    if (method === 'HEAD') return parseResponseHead(bytes, text, to, method)
+    // `startsWith` compares one character at a time, which takes longer than to parse them.
+    if (this.#head !== undefined && this.#text.length === to && text.slice(0, to) === this.#text)
+      return this.#head
+    const head = parseResponseHead(bytes, text, to, method)
+    // All of the text is kept with its part.
+    if (typeof head !== 'string' && text.length <= MAX_KEPT) {
+      this.#text = text.slice(0, to)
+      this.#head = head
+    }
+    return head
+  }
+}
+
 /** Parses a response head up to `to`, from its bytes and the same as Latin-1; a string is why it is invalid. */
 export function parseResponseHead(
   bytes: Uint8Array,
@@ -80,6 +104,7 @@ export function parseResponseHead(
     framing: bare ? noContent : content,
     fields: keptFields(lines, named, status),
     keepAlive: named.includes('close') ? false : current || named.includes('keep-alive'),
+    written: undefined,
   }
   return announced === undefined ? head : { ...head, announcedLength: announced }
 }

@@ -7,6 +7,7 @@ import {
   type ResponseTransfer,
   serializeInformationalHead,
   serializeResponseHead,
+  WrittenHead,
 } from '#http/http1-serialize.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
@@ -58,7 +59,8 @@ export class ResponseWriter implements BodySink {
 
   /** Starts a response; if it cannot be finished the socket is destroyed. No host: it is one of the gateway itself. */
   respond({ head, body }: Reply, transfer: ResponseTransfer, host?: string): void {
-    const text = serializeResponseHead(host === undefined ? head : this.#confined(head, host), transfer)
+    const text =
+      host === undefined ? serializeResponseHead(head, transfer) : this.#headText(head, transfer, host)
     if (body instanceof TextBody && !transfer.bare) {
       this.#socket.write(text + body.text, 'latin1')
       this.#ended()
@@ -123,6 +125,17 @@ export class ResponseWriter implements BodySink {
     const body = this.#body
     this.#body = undefined
     body?.cancel()
+  }
+
+  /** A head that is sent for the second time is probably sent often: its text is kept. */
+  #headText(head: ResponseHead, transfer: ResponseTransfer, host: string): string {
+    const isUsual = transfer.keepAlive && transfer.version === '1.1' && !transfer.bare
+    const { written } = head
+    if (isUsual && written instanceof WrittenHead && written.isOf(head, host))
+      return written.text(transfer.requestId)
+    const sent = this.#confined(head, host)
+    if (isUsual) head.written = written === host ? new WrittenHead(head, host, sent, transfer) : host
+    return serializeResponseHead(sent, transfer)
   }
 
   #confined(head: ResponseHead, host: string): ResponseHead {

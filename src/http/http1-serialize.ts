@@ -16,14 +16,45 @@ export const isBare = (method: string, status: number): boolean =>
   method === 'HEAD' || status === 204 || status === 304
 
 /** The text of a response head, with the empty line. */
-export function serializeResponseHead(head: ResponseHead, transfer: ResponseTransfer): string {
-  return (
-    `HTTP/1.1 ${head.status} ${head.reason}\r\n${head.fields.text}${REQUEST_ID}: ${transfer.requestId}\r\n` +
-    (transfer.bare ? announcedField(head) : framingField(head.framing, transfer.version)) +
-    connectionField(transfer) +
-    '\r\n'
-  )
+export const serializeResponseHead = (head: ResponseHead, transfer: ResponseTransfer): string =>
+  beforeId(head) + transfer.requestId + afterId(head, transfer)
+
+const beforeId = ({ status, reason, fields }: ResponseHead): string =>
+  `HTTP/1.1 ${status} ${reason}\r\n${fields.text}${REQUEST_ID}: `
+
+function afterId(head: ResponseHead, transfer: ResponseTransfer): string {
+  const framing = transfer.bare ? announcedField(head) : framingField(head.framing, transfer.version)
+  return `\r\n${framing}${connectionField(transfer)}\r\n`
 }
+
+/** The text of a head that is sent to clients of one host again and again. */
+export class WrittenHead {
+  readonly #head: ResponseHead
+  readonly #host: string
+  readonly #before: string
+  readonly #after: string
+
+  /** `sent` is the head as the host may send it. */
+  constructor(head: ResponseHead, host: string, sent: ResponseHead, transfer: ResponseTransfer) {
+    this.#head = head
+    this.#host = host
+    this.#before = joined(beforeId(sent))
+    this.#after = joined(afterId(sent, transfer))
+  }
+
+  /** Not of a changed copy, which has this too. */
+  isOf(head: ResponseHead, host: string): boolean {
+    return head === this.#head && host === this.#host
+  }
+
+  /** For one request. */
+  text(requestId: string): string {
+    return this.#before + requestId + this.#after
+  }
+}
+
+/** Text in one piece: V8 would join its parts at each use. */
+const joined = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
 
 /** The text of an interim response, or of a 101. */
 export const serializeInformationalHead = ({ status, reason, fields }: ResponseHead): string =>

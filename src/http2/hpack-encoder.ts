@@ -76,6 +76,14 @@ interface Entry {
   readonly size: number
 }
 
+/** A response head that has changed nothing in the table: until something else does, its block is the same. */
+interface KeptBlock {
+  readonly status: number
+  readonly length: number | undefined
+  readonly lines: string
+  readonly bytes: Buffer
+}
+
 /** The result of the last call of any encoder: valid until the next one. */
 let output = Buffer.allocUnsafeSlow(16_384)
 
@@ -88,6 +96,8 @@ export class HpackEncoder {
   #tableSize = 0
   #maxSize = TABLE_SIZE
   #announcedSize: number | undefined
+  #kept: KeptBlock | undefined
+  #lastLines = ''
   #at = 0
 
   /** The peer has limited the table. */
@@ -97,6 +107,7 @@ export class HpackEncoder {
     // If it changed more than once, the smallest has to be announced too: then the table is simply cleared.
     this.#announcedSize = wanted
     this.#maxSize = wanted
+    this.#kept = undefined
     this.#evict(this.#tableSize)
   }
 
@@ -106,8 +117,12 @@ export class HpackEncoder {
    */
   encode(status: number, length: number | undefined, lines: string, unique = ''): Buffer {
     this.#begin(lines.length + unique.length)
-    if (status > 0) this.#status(status)
-    return this.#fields(length, lines, unique)
+    const kept = this.#kept
+    if (kept?.lines === lines && kept.status === status && kept.length === length)
+      this.#at += kept.bytes.copy(output, this.#at)
+    else this.#encodeAndKeep(status, length, lines)
+    this.#lines(unique, false)
+    return output.subarray(0, this.#at)
   }
 
   /** As `encode`, for the head of a request. */
@@ -123,7 +138,23 @@ export class HpackEncoder {
     this.#pseudo(':authority', authority, true)
     // A query is seldom repeated, and would displace other entries.
     this.#pseudo(':path', path, !path.includes('?'))
-    return this.#fields(length, lines, unique)
+    this.#fields(length, lines)
+    this.#lines(unique, false)
+    return output.subarray(0, this.#at)
+  }
+
+  /** Lines that appear for the second time probably appear often. */
+  #encodeAndKeep(status: number, length: number | undefined, lines: string): void {
+    const from = this.#at
+    const inserted = this.#inserted
+    if (status > 0) this.#status(status)
+    this.#fields(length, lines)
+    if (this.#inserted === inserted && this.#lastLines === lines) {
+      const bytes = Buffer.allocUnsafeSlow(this.#at - from)
+      output.copy(bytes, 0, from, this.#at)
+      this.#kept = { status, length, lines, bytes }
+    }
+    this.#lastLines = lines
   }
 
   #begin(textBytes: number): void {
@@ -132,11 +163,9 @@ export class HpackEncoder {
     this.#announceSize()
   }
 
-  #fields(length: number | undefined, lines: string, unique: string): Buffer {
+  #fields(length: number | undefined, lines: string): void {
     if (length !== undefined) this.#named(0, CONTENT_LENGTH, 0x0f, String(length))
     this.#lines(lines, true)
-    this.#lines(unique, false)
-    return output.subarray(0, this.#at)
   }
 
   #pseudo(name: string, value: string, mayRepeat: boolean): void {
@@ -243,6 +272,7 @@ export class HpackEncoder {
   #add(part: string, size: number): void {
     // A part of a text would keep all of it in memory.
     const line = Buffer.from(part, 'latin1').toString('latin1')
+    this.#kept = undefined
     this.#evict(this.#tableSize + size - this.#maxSize)
     this.#entries.push({ line, size })
     this.#numbers.set(line, this.#inserted++)

@@ -93,6 +93,24 @@ suite('HPACK', () => {
     }
   })
 
+  test('encodes a repeated head for its own decoder, whatever changes the table meanwhile', () => {
+    const random = randomFrom(8)
+    const encoder = new HpackEncoder()
+    const decoder = new HpackDecoder(LIMITS)
+    const heads = Array.from({ length: 3 }, () => randomLines(random))
+    for (let round = 0; round < 10 * ROUNDS; round++) {
+      if (random(50) === 0) encoder.limitTable([0, 300, 4096][random(3)] ?? 0)
+      const lines = random(20) === 0 ? randomLines(random) : (heads[random(10) === 0 ? random(3) : 0] ?? [])
+      const status = random(10) === 0 ? 404 : 200
+      const length = random(10) === 0 ? undefined : 5
+      const id = `x-id: ${round}`
+      const text = lines.map(line => `${line}\r\n`).join('')
+      const block = Buffer.from(encoder.encode(status, length, text, `${id}\r\n`))
+      const announced = length === undefined ? [] : [`content-length: ${length}`]
+      assert.deepEqual(decoded(block, decoder), [`:status: ${status}`, ...announced, ...lines, id])
+    }
+  })
+
   test('agrees with nghttp2 both ways', async () => {
     const random = randomFrom(11)
     await using host = await serve((stream, { fields }) => {

@@ -4,7 +4,7 @@ import type { Reply } from '#http/exchange.ts'
 import { type BodySource, IncomingBody } from '#http/http1-body.ts'
 import { responseTrailers } from '#http/http1-chunks.ts'
 import { bareLineFeed } from '#http/http1-request-head.ts'
-import { MAX_RESPONSE_HEAD, parseResponseHead, type UpstreamHead } from '#http/http1-response-head.ts'
+import { MAX_RESPONSE_HEAD, type ResponseHeads, type UpstreamHead } from '#http/http1-response-head.ts'
 import { TextBody } from '#http/http1-whole.ts'
 
 /** Gets what a reader has read. It is also the source of the body. */
@@ -37,15 +37,17 @@ const emptyBody = bodyOf(Buffer.alloc(0))
 export class ResponseReader {
   readonly #receiver: ResponseReceiver
   readonly #method: string
+  readonly #heads: ResponseHeads
   #phase: Exclude<CallPhase, 'done'> = 'head'
   #partial: Buffer | undefined
   #interims = 0
   #head: UpstreamHead | undefined
   #body: IncomingBody | undefined
 
-  constructor(receiver: ResponseReceiver, method: string) {
+  constructor(receiver: ResponseReceiver, method: string, heads: ResponseHeads) {
     this.#receiver = receiver
     this.#method = method
+    this.#heads = heads
   }
 
   get phase(): Exclude<CallPhase, 'done'> {
@@ -107,7 +109,7 @@ export class ResponseReader {
         this.#receiver.unreachable()
         return
       }
-      const head = parseResponseHead(chunk, text, end + 2, this.#method)
+      const head = this.#heads.read(chunk, text, end + 2, this.#method)
       if (typeof head === 'string') {
         this.#receiver.invalid(head)
         return

@@ -1,3 +1,4 @@
+import { ResponseHeads } from '#http/http1-response-head.ts'
 import type { TimeoutChecker, HasTimeouts } from '#http/timeout-checker.ts'
 import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 
@@ -96,6 +97,7 @@ const SURPLUS_MS = 5000
 
 /** The upstream connections of one tunnel; never shared with another one. */
 export class StreamPool implements HasTimeouts {
+  readonly heads = new ResponseHeads()
   readonly #timeouts: TimeoutChecker
   readonly #maxIdle: number
   readonly #idleMs: number

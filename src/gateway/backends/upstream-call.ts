@@ -68,7 +68,7 @@ export class UpstreamCall implements StreamUser, ResponseReceiver {
     this.#exchange = exchange
     this.#resolve = resolve
     this.#reject = reject
-    this.#reader = new ResponseReader(this, exchange.head.method)
+    this.#reader = new ResponseReader(this, exchange.head.method, upstream.pool.heads)
     this.#since = upstream.now()
     const { framing } = exchange.head
     if (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0))
