@@ -1,5 +1,5 @@
 import { areTrailers, type HeaderField } from '#http2/header-field.ts'
-import type { RequestPseudoFields } from '#http2/hpack-encoder.ts'
+import type { RequestPseudoFields, UniqueField } from '#http2/hpack-encoder.ts'
 import { PROTOCOL_ERROR } from '#http2/protocol.ts'
 import { type ResponseHeadFields, responseFields } from '#http2/response-fields.ts'
 import { Http2Stream, type Http2StreamHost, type StreamReader } from '#http2/stream.ts'
@@ -21,8 +21,7 @@ export interface ClientStreamReader extends StreamReader {
 export interface OutgoingHead extends RequestPseudoFields {
   readonly length: number | undefined
   readonly lines: string
-  /** Lines that will not be repeated on the connection. */
-  readonly unique: string
+  readonly unique: UniqueField | undefined
   /** The end is a DATA frame, even if there is no content. */
   readonly endsWithData: boolean
 }

@@ -21,6 +21,14 @@ interface Name {
   /** Of the static table; 0 without one. */
   readonly index: number
   readonly representation: Representation
+  /** As it is written without an index; undefined before the first time. */
+  coded: Buffer | undefined
+}
+
+/** A field whose value will not be repeated on the connection. */
+export interface UniqueField {
+  readonly name: string
+  readonly value: string
 }
 
 const staticNames = new Map<string, number>()
@@ -41,7 +49,8 @@ function nameOf(written: string): Name {
   const found = known.get(written)
   if (found !== undefined) return found
   const text = written.toLowerCase()
-  const name = { text, index: staticNames.get(text) ?? 0, representation: representationOf(text) }
+  const index = staticNames.get(text) ?? 0
+  const name: Name = { text, index, representation: representationOf(text), coded: undefined }
   if (known.size >= MAX_KNOWN_NAMES) known.clear()
   known.set(written, name)
   return name
@@ -52,6 +61,9 @@ function representationOf(name: string): Representation {
   if (secret.has(name)) return 'never'
   return changing.has(name) ? 'literal' : 'indexed'
 }
+
+const sizeOf = (unique: UniqueField | undefined): number =>
+  unique === undefined ? 0 : unique.name.length + unique.value.length
 
 /** Without the blanks around it; `trim` removes more, which is part of a value. */
 function trimmed(line: string, from: number): string {
@@ -112,17 +124,16 @@ export class HpackEncoder {
   }
 
   /**
-   * A block of a response head: status, length, then the lines `Name: value\r\n`. A status of 0: trailers. `unique` are
-   * lines that will not be repeated. The result is valid until the next call.
+   * A block of a response head: status, length, the lines `Name: value\r\n`, then `unique`. A status of 0: trailers. The
+   * result is valid until the next call.
    */
-  encode(status: number, length: number | undefined, lines: string, unique = ''): Buffer {
-    this.#begin(lines.length + unique.length)
+  encode(status: number, length: number | undefined, lines: string, unique?: UniqueField): Buffer {
+    this.#begin(lines.length + sizeOf(unique))
     const kept = this.#kept
     if (kept?.lines === lines && kept.status === status && kept.length === length)
       this.#at += kept.bytes.copy(output, this.#at)
     else this.#encodeAndKeep(status, length, lines)
-    this.#lines(unique, false)
-    return output.subarray(0, this.#at)
+    return this.#end(unique)
   }
 
   /** As `encode`, for the head of a request. */
@@ -130,17 +141,16 @@ export class HpackEncoder {
     { method, scheme, authority, path }: RequestPseudoFields,
     length: number | undefined,
     lines: string,
-    unique: string,
+    unique?: UniqueField,
   ): Buffer {
-    this.#begin(method.length + authority.length + path.length + lines.length + unique.length)
+    this.#begin(method.length + authority.length + path.length + lines.length + sizeOf(unique))
     this.#pseudo(':method', method, true)
     this.#pseudo(':scheme', scheme, true)
     this.#pseudo(':authority', authority, true)
     // A query is seldom repeated, and would displace other entries.
     this.#pseudo(':path', path, !path.includes('?'))
     this.#fields(length, lines)
-    this.#lines(unique, false)
-    return output.subarray(0, this.#at)
+    return this.#end(unique)
   }
 
   /** Lines that appear for the second time probably appear often. */
@@ -163,9 +173,14 @@ export class HpackEncoder {
     this.#announceSize()
   }
 
+  #end(unique: UniqueField | undefined): Buffer {
+    if (unique !== undefined) this.#field('', nameOf(unique.name), unique.value, false)
+    return output.subarray(0, this.#at)
+  }
+
   #fields(length: number | undefined, lines: string): void {
     if (length !== undefined) this.#named(0, CONTENT_LENGTH, 0x0f, String(length))
-    this.#lines(lines, true)
+    this.#lines(lines)
   }
 
   #pseudo(name: string, value: string, mayRepeat: boolean): void {
@@ -175,11 +190,11 @@ export class HpackEncoder {
     else if (!mayRepeat || !this.#repeats(line)) this.#field(line, nameOf(name), value, mayRepeat)
   }
 
-  #lines(lines: string, mayRepeat: boolean): void {
+  #lines(lines: string): void {
     for (let from = 0; from < lines.length;) {
       const end = lines.indexOf('\r\n', from)
       const to = end < 0 ? lines.length : end
-      this.#line(lines.slice(from, to), mayRepeat)
+      this.#line(lines.slice(from, to))
       from = to + 2
     }
   }
@@ -203,12 +218,12 @@ export class HpackEncoder {
     else this.#named(0, STATUS, 0x0f, String(status))
   }
 
-  #line(line: string, mayRepeat: boolean): void {
-    if (mayRepeat && this.#repeats(line)) return
+  #line(line: string): void {
+    if (this.#repeats(line)) return
     const colon = line.indexOf(':')
     if (colon <= 0) return
     const name = nameOf(line.slice(0, colon))
-    if (name.representation !== 'absent') this.#field(line, name, trimmed(line, colon + 1), mayRepeat)
+    if (name.representation !== 'absent') this.#field(line, name, trimmed(line, colon + 1), true)
   }
 
   /** Refers to the entry of a line that is in the table; false: it is not. */
@@ -235,7 +250,14 @@ export class HpackEncoder {
 
   #name(bits: number, mask: number, name: Name): void {
     this.#integer(bits, mask, name.index)
-    if (name.index === 0) this.#text(name.text)
+    if (name.index > 0) return
+    if (name.coded !== undefined) {
+      this.#at += name.coded.copy(output, this.#at)
+      return
+    }
+    const from = this.#at
+    this.#text(name.text)
+    name.coded = Buffer.from(output.subarray(from, this.#at))
   }
 
   #named(bits: number, index: number, mask: number, value: string): void {

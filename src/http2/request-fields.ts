@@ -16,36 +16,53 @@ export interface RequestFields {
   readonly fields: readonly HeaderField[]
 }
 
-interface Draft {
-  method?: string
-  scheme?: string
-  authority?: string
-  path?: string
-  protocol?: string
-  length?: number
-}
+class Draft {
+  method: string | undefined
+  scheme: string | undefined
+  authority: string | undefined
+  path: string | undefined
+  protocol: string | undefined
+  length: number | undefined
 
-type PseudoName = Exclude<keyof Draft, 'length'>
-const pseudoNames = new Map<string, PseudoName>([
-  [':method', 'method'],
-  [':scheme', 'scheme'],
-  [':authority', 'authority'],
-  [':path', 'path'],
-  [':protocol', 'protocol'],
-])
+  /** False: it is unknown, or the second of its name. Properties by name would cost more than all the rest. */
+  takesPseudo({ name, value }: HeaderField): boolean {
+    switch (name) {
+      case ':method':
+        if (this.method !== undefined) return false
+        this.method = value
+        return true
+      case ':scheme':
+        if (this.scheme !== undefined) return false
+        this.scheme = value
+        return true
+      case ':authority':
+        if (this.authority !== undefined) return false
+        this.authority = value
+        return true
+      case ':path':
+        if (this.path !== undefined) return false
+        this.path = value
+        return true
+      case ':protocol':
+        if (this.protocol !== undefined) return false
+        this.protocol = value
+        return true
+      default:
+        return false
+    }
+  }
+}
 
 /** Checks the head of a request; undefined when it is malformed, which is a stream error. */
 export function requestFields(all: readonly HeaderField[], ends: boolean): RequestFields | undefined {
-  const draft: Draft = {}
-  let count = 0
-  while (count < all.length && all[count]?.kind === 'pseudo') {
-    const field = all[count++]
-    const key = pseudoNames.get(field?.name ?? '')
-    if (key === undefined || draft[key] !== undefined) return undefined
-    draft[key] = field?.value ?? ''
+  const draft = new Draft()
+  const fields: HeaderField[] = []
+  for (const field of all) {
+    const isPseudo = field.kind === 'pseudo' && fields.length === 0
+    if (isPseudo ? !draft.takesPseudo(field) : field.kind !== 'regular' || !takesField(draft, field))
+      return undefined
+    if (!isPseudo) fields.push(field)
   }
-  const fields = all.slice(count)
-  for (const field of fields) if (field.kind !== 'regular' || !takesField(draft, field)) return undefined
   const { method, scheme, authority, path, protocol, length } = draft
   if (method === undefined || !isTargetComplete(draft)) return undefined
   if (length !== undefined && ends && length > 0) return undefined

@@ -1,3 +1,4 @@
+import type { UniqueField } from '#http2/hpack-encoder.ts'
 import { Http2Stream, type StreamReader } from '#http2/stream.ts'
 
 /** Gets a request. */
@@ -18,10 +19,9 @@ export class Http2ServerStream extends Http2Stream<ServerStreamReader> {
   }
 
   /**
-   * Sends an interim response, or the head of the response. `length`: Content-Length. `unique`: lines that will not be
-   * repeated on the connection.
+   * Sends an interim response, or the head of the response. `length`: Content-Length.
    */
-  respond(status: number, length: number | undefined, lines: string, unique = ''): void {
+  respond(status: number, length: number | undefined, lines: string, unique?: UniqueField): void {
     if (this.isOver || this.isLocallyEnded) return
     if (status >= 200) this.#hasResponded = true
     this.sendBlock(this.host.encoder.encode(status, length, lines, unique), 0)

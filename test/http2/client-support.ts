@@ -58,7 +58,7 @@ export const GET: OutgoingHead = {
   path: '/',
   length: undefined,
   lines: 'x-a: b\r\n',
-  unique: '',
+  unique: undefined,
   endsWithData: false,
 }
 

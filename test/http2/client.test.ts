@@ -32,7 +32,7 @@ async function settled({ wire }: Pair): Promise<void> {
 suite('a request over HTTP/2', () => {
   test('is sent with its head, its content and its trailers', async () => {
     await using both = await pair()
-    const head = { ...GET, method: 'POST', path: '/a?b', length: 5, unique: 'x-id: 7\r\n' }
+    const head = { ...GET, method: 'POST', path: '/a?b', length: 5, unique: { name: 'x-id', value: '7' } }
     const { stream } = ask(both, { head, ends: false })
     stream.write(Buffer.from('hello'))
     stream.end('x-sum: 5\r\n')

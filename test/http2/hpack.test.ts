@@ -103,11 +103,15 @@ suite('HPACK', () => {
       const lines = random(20) === 0 ? randomLines(random) : (heads[random(10) === 0 ? random(3) : 0] ?? [])
       const status = random(10) === 0 ? 404 : 200
       const length = random(10) === 0 ? undefined : 5
-      const id = `x-id: ${round}`
       const text = lines.map(line => `${line}\r\n`).join('')
-      const block = Buffer.from(encoder.encode(status, length, text, `${id}\r\n`))
+      const block = Buffer.from(encoder.encode(status, length, text, { name: 'x-id', value: `${round}` }))
       const announced = length === undefined ? [] : [`content-length: ${length}`]
-      assert.deepEqual(decoded(block, decoder), [`:status: ${status}`, ...announced, ...lines, id])
+      assert.deepEqual(decoded(block, decoder), [
+        `:status: ${status}`,
+        ...announced,
+        ...lines,
+        `x-id: ${round}`,
+      ])
     }
   })
 

@@ -148,7 +148,7 @@ function outgoingHead({ head, client, context }: Exchange, authority: string | u
     path: head.target,
     length: head.framing.kind === 'length' ? head.framing.length : undefined,
     lines: head.fields.text + forwardedLines(client, head),
-    unique: `${REQUEST_ID}: ${context.id}\r\n`,
+    unique: { name: REQUEST_ID, value: context.id },
     // gRPC ends every request with a DATA frame, and its servers wait for one. A client that announced no length may
     // make such a call.
     endsWithData: head.framing.kind === 'chunked',

@@ -213,7 +213,7 @@ export class StreamRequest extends Http2Exchange implements ServerStreamReader {
       return false
     }
     this.#body?.relax()
-    const id = `${REQUEST_ID}: ${this.context.id}\r\n`
+    const id = { name: REQUEST_ID, value: this.context.id }
     this.#stream.respond(status, lengthOf(confined), fields.text, id)
     return true
   }
