@@ -10,12 +10,14 @@ import {
   putWord,
   type TunnelErrorCode,
 } from '#tunnel/frame.ts'
+import { BlockPool } from '#tunnel/block-pool.ts'
 import { release } from '#tunnel/buffer-pool.ts'
 
 const WORD_BYTES = 4
 const DATA = frameTypes.data << 4
 const SLAB_BYTES = 65_536
 const KEPT_SLABS = 256
+const KEPT_LARGE_SLABS = 16
 // Below this, copying into the slab is cheaper than one more entry in the vectored write.
 const COPIED_BYTES = 16_384
 export const TEXT_BYTES = COPIED_BYTES
@@ -24,15 +26,15 @@ const HIGH_WATER = 262_144
 const PROMPT_BYTES = 4096
 const EMPTY = Buffer.alloc(0)
 
-const free: Buffer[] = []
-const takeSlab = (): Buffer => free.pop() ?? Buffer.allocUnsafeSlow(SLAB_BYTES)
-const keep = (slab: Buffer): void => {
-  if (free.length < KEPT_SLABS) free.push(slab)
-}
+const smallSlabs = new BlockPool(SLAB_BYTES, KEPT_SLABS)
+// For a turn with large bodies: it holds what usually leaves at once.
+const largeSlabs = new BlockPool(HIGH_WATER + MAX_FRAME, KEPT_LARGE_SLABS)
+const keep = (slab: Buffer): void => (slab.length === SLAB_BYTES ? smallSlabs : largeSlabs).release(slab)
 
 /**
  * Collects the frames of one turn of the event loop and writes them at once. Small bodies are copied, large ones passed
- * by reference: the caller must not change them afterwards.
+ * by reference: the caller must not change them afterwards. Node's TLS copies whatever is more than one piece, so for it
+ * all bodies are copied here, where their memory is free for the next read at once.
  */
 export class FrameWriter {
   readonly #socket: Duplex
@@ -93,7 +95,7 @@ export class FrameWriter {
   /** `spent` bodies are released as soon as they are sent. */
   data(id: number, flags: number, body: Buffer, spent: boolean): void {
     const length = body.length
-    const copied = length <= COPIED_BYTES
+    const copied = length <= COPIED_BYTES || this.#encrypted
     const slab = this.#reserve(HEADER_BYTES + (copied ? length : 0))
     putHeader(slab, this.#filled, length, DATA | flags, id)
     this.#filled += HEADER_BYTES
@@ -150,11 +152,15 @@ export class FrameWriter {
 
   /** The slab with so many free bytes after the filled ones, which are now filled. */
   #reserve(bytes: number): Buffer {
-    if (this.#slab !== undefined && this.#filled + bytes > SLAB_BYTES) this.#retireSlab()
-    this.#slab ??= takeSlab()
+    const slab = this.#slab
+    if (slab !== undefined && this.#filled + bytes > slab.length) {
+      if (this.#encrypted && slab.length === SLAB_BYTES)
+        this.#slab = largeSlabs.enlarge(slab, this.#filled, smallSlabs)
+      else this.#retireSlab()
+    }
     this.#pending += bytes
     this.schedule()
-    return this.#slab
+    return (this.#slab ??= (bytes > SLAB_BYTES ? largeSlabs : smallSlabs).take())
   }
 
   #seal(): void {
