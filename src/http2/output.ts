@@ -1,12 +1,15 @@
 import { END_STREAM, FRAME_HEAD, GOAWAY, RST_STREAM, WINDOW_UPDATE } from '#http2/protocol.ts'
+import { BlockPool } from '#tunnel/block-pool.ts'
 
 const BLOCK_BYTES = 65_536
 /** Free blocks of the process; more exist only under load. */
 const KEPT_BLOCKS = 64
 /** Beyond these bytes that wait, content is held back. */
 const HIGH_WATER = 131_072
+const KEPT_LARGE_BLOCKS = 16
 
-const free: Buffer[] = []
+const blocks = new BlockPool(BLOCK_BYTES, KEPT_BLOCKS)
+const largeBlocks = new BlockPool(HIGH_WATER, KEPT_LARGE_BLOCKS)
 
 /** What frames are written to; a socket is one. */
 export interface FrameSink {
@@ -102,8 +105,7 @@ export class Output {
 
   /** Begins a frame, and returns where its payload goes. */
   #head(size: number, type: number, flags: number, stream: number): number {
-    if (this.#used + FRAME_HEAD + size > BLOCK_BYTES) this.#write()
-    const block = (this.#block ??= free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES))
+    const block = this.#room(FRAME_HEAD + size)
     const at = this.#used
     block[at] = size >> 16
     block[at + 1] = size >> 8
@@ -119,6 +121,16 @@ export class Output {
       setImmediate(this.#flush)
     }
     return at + FRAME_HEAD
+  }
+
+  /** The block, with room for so many bytes. Content gets a larger one before it needs another write. */
+  #room(bytes: number): Buffer {
+    const block = this.#block
+    if (block !== undefined && this.#used + bytes > block.length) {
+      if (block.length === BLOCK_BYTES) this.#block = largeBlocks.enlarge(block, this.#used, blocks)
+      else this.#write()
+    }
+    return (this.#block ??= blocks.take())
   }
 
   #turnEnds(): void {
@@ -139,7 +151,8 @@ export class Output {
   #written(block: Buffer, error: Error | null | undefined): void {
     // After an error the sink may still hold the memory.
     if (error) return
-    if (free.length < KEPT_BLOCKS) free.push(block)
+    const pool = block.length === BLOCK_BYTES ? blocks : largeBlocks
+    pool.release(block)
     if (!this.#isCongested || this.waiting >= HIGH_WATER) return
     this.#isCongested = false
     this.#drained()
