@@ -153,6 +153,6 @@ export class ResponseWriter implements BodySink {
     if (this.#corked || this.#socket.writableLength > 0) return
     this.#corked = true
     this.#socket.cork()
-    process.nextTick(this.#uncork)
+    setImmediate(this.#uncork)
   }
 }
