@@ -37,6 +37,8 @@ export type OnlineWrite =
     }
   /** Only followers see it. */
   | { readonly op: 'mark'; readonly text: string }
+  /** The node begins to write all of its records, or has written them: what earlier epochs have left is removed. */
+  | { readonly op: 'restoring'; readonly isRestoring: boolean }
 
 /** A tunnel that claims its address. */
 export interface TunnelClaim {
@@ -75,6 +77,8 @@ export interface OnlineState {
   /** Undefined while nothing was ever written, or after the loss of the database server. */
   readonly incarnation: string | undefined
   readonly sequence: number
+  /** Nodes that have not yet written all of their records. */
+  readonly restoring: ReadonlySet<string>
 }
 
 /** Gets the rows of a snapshot as they are read: there may be very many. */
@@ -94,14 +98,12 @@ export interface NodeStore extends AsyncDisposable {
   drain(id: string): Promise<boolean>
   /** Removes what expired epochs have left, and old changes. */
   sweep(): Promise<void>
-  /** Adds to what the node has written in this incarnation, and is `lost` in any other. */
+  /** Adds to what the node has written in this incarnation, and is `lost` in any other. Undefined: in the current one. */
   write(
     node: Pick<NodeRow, 'id' | 'epoch'>,
-    incarnation: string,
+    incarnation: string | undefined,
     batch: readonly OnlineWrite[],
   ): Promise<OnlineOutcome>
-  /** Replaces all that a node has online. */
-  replace(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome>
   snapshot(reader: SnapshotReader): Promise<OnlineState>
   /**
    * The changes after this one; fewer than CHANGES_PAGE if there are no more. Undefined: they are not there any more, so

@@ -98,6 +98,13 @@ export const migrations: readonly Migration[] = [
     // Only servers on PostgreSQL can form a cluster.
     statements: dialect => (dialect.name === 'postgres' ? clusterTables(dialect) : []),
   },
+  {
+    version: 4,
+    // Earlier programs write all records of a node at once, so that others never see a part of them.
+    compatibleFrom: 3,
+    statements: ({ name }) =>
+      name === 'postgres' ? ['ALTER TABLE node ADD COLUMN restoring BOOLEAN NOT NULL DEFAULT false'] : [],
+  },
 ]
 
 /** Who is online is lost with the database server anyway, and written often: those tables are not logged. */

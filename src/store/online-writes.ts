@@ -83,26 +83,19 @@ export function* dropDeadRows(): Steps<void> {
   )
 }
 
-/**
- * Applies a batch in one transaction: to what the node has written in an incarnation, or in place of it. A part of its
- * records would tell followers that the rest is gone.
- */
+/** Applies a batch in one transaction to what the node has written in an incarnation; undefined: in the current one. */
 export function* writeOnline(
   node: Node,
   batch: readonly OnlineWrite[],
-  to: 'replace' | (string & {}),
+  to: string | undefined,
 ): Steps<OnlineOutcome> {
   yield* query('BEGIN ISOLATION LEVEL READ COMMITTED')
   const { incarnation, sequence: before } = yield* lockOnline()
   const held = yield* query(HOLDS_LEASE, node.id, node.epoch)
-  const isLost = to !== 'replace' && to !== incarnation
+  const isLost = to !== undefined && to !== incarnation
   if (held.length === 0 || isLost) {
     yield* query('ROLLBACK')
     return { is: isLost ? 'lost' : 'fenced' }
-  }
-  if (to === 'replace') {
-    yield* query('DELETE FROM online_session WHERE node = $1', node.id)
-    yield* query('DELETE FROM online_tunnel WHERE node = $1', node.id)
   }
   const plan = new Plan(node, yield* rowsFor(batch))
   const refusals = batch.map(write => plan.add(write))
@@ -150,6 +143,7 @@ class Plan {
   readonly #touchedTunnels = new Set<string>()
   readonly #touchedSessions = new Set<string>()
   readonly #touchedAddresses = new Set<string>()
+  #isRestoring: boolean | undefined
 
   constructor(node: Node, { tunnels, sessions }: KnownRows) {
     this.#node = node
@@ -179,6 +173,9 @@ class Plan {
         if (this.#tunnels.get(write.id)?.node !== write.node) return undefined
         this.#removeTunnel(write.id)
         break
+      case 'restoring':
+        this.#isRestoring = write.isRestoring
+        return undefined
       case 'mark':
         break
     }
@@ -202,6 +199,7 @@ class Plan {
       if (held.length !== new Set(tunnels.flatMap(({ address }) => address ?? [])).size)
         throw new StoreError('unusable', 'An address would have two owners.')
     }
+    if (this.#isRestoring !== undefined) yield* this.#markRestoring(this.#isRestoring)
     if (this.texts.length > 0)
       yield* query(PUBLISH, JSON.stringify(this.texts), before, before + this.texts.length)
   }
@@ -214,6 +212,14 @@ class Plan {
     if (sessions.length > 0) yield* query(DROP_SESSIONS, JSON.stringify(sessions))
     const addresses = [...this.#touchedAddresses]
     if (addresses.length > 0) yield* query(FREE_ADDRESSES, JSON.stringify(addresses))
+  }
+
+  *#markRestoring(isRestoring: boolean): Steps<void> {
+    const { id, epoch } = this.#node
+    yield* query(`UPDATE node SET restoring = ${isRestoring} WHERE id = $1`, id)
+    if (isRestoring) return
+    yield* query('DELETE FROM online_session WHERE node = $1 AND epoch <> $2', id, epoch)
+    yield* query('DELETE FROM online_tunnel WHERE node = $1 AND epoch <> $2', id, epoch)
   }
 
   #claim(claim: TunnelClaim): unknown {

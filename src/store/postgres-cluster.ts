@@ -110,14 +110,10 @@ class PostgresCluster implements NodeStore {
 
   write(
     node: Pick<NodeRow, 'id' | 'epoch'>,
-    incarnation: string,
+    incarnation: string | undefined,
     batch: readonly OnlineWrite[],
   ): Promise<OnlineOutcome> {
     return this.#engine.run(writeOnline(node, batch, incarnation))
-  }
-
-  replace(node: Pick<NodeRow, 'id' | 'epoch'>, batch: readonly OnlineWrite[]): Promise<OnlineOutcome> {
-    return this.#engine.run(writeOnline(node, batch, 'replace'))
   }
 
   snapshot(reader: SnapshotReader): Promise<OnlineState> {
@@ -197,10 +193,15 @@ function* snapshot(reader: SnapshotReader): Steps<OnlineState> {
   const [state] = yield* query<{ readonly incarnation: string; readonly sequence: number }>(
     'SELECT incarnation, sequence FROM online_state WHERE id = 1',
   )
+  const restoring = yield* query<{ readonly id: string }>('SELECT id FROM node WHERE restoring')
   yield* eachRow('online_session', row => reader.session(row))
   yield* eachRow('online_tunnel', row => reader.tunnel(row))
   yield* query('COMMIT')
-  return { incarnation: state?.incarnation, sequence: state?.sequence ?? 0 }
+  return {
+    incarnation: state?.incarnation,
+    sequence: state?.sequence ?? 0,
+    restoring: new Set(restoring.map(({ id }) => id)),
+  }
 }
 
 /** In pages, so that the timeout of a statement does not limit how many there can be. */

@@ -4,11 +4,12 @@ import { after, before, suite, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { silentLog } from '#base/log.ts'
-import type { NodeStore } from '#base/node-store.ts'
+import type { NodeStore, OnlineOutcome } from '#base/node-store.ts'
 import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
 import { Membership } from '#cluster/nodes/membership.ts'
 import { openNodeStore } from '#store/postgres-cluster.ts'
 import { openPostgres } from '#store/postgres.ts'
+import { StoreError } from '#store/store-error.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 import { seedTunnels } from './seed-tunnels.ts'
@@ -21,6 +22,10 @@ class TestNode implements AsyncDisposable {
   readonly directory: ClusterDirectory
   readonly id: string
   isBlind = false
+  /** How the database gets a write, and responds. */
+  responds: (write: () => Promise<OnlineOutcome>) => Promise<OnlineOutcome> = write => write()
+  /** How many records each write had. */
+  readonly written: number[] = []
   readonly #store: NodeStore
   readonly membership: Membership
 
@@ -34,8 +39,10 @@ class TestNode implements AsyncDisposable {
     }
     this.directory = new ClusterDirectory({
       store: {
-        write: (...given) => store.write(...given),
-        replace: (...given) => store.replace(...given),
+        write: (node, incarnation, batch) => {
+          this.written.push(batch.filter(({ op }) => op.startsWith('put') || op.startsWith('drop')).length)
+          return this.responds(() => store.write(node, incarnation, batch))
+        },
         snapshot: async reader => (this.isBlind ? unread() : store.snapshot(reader)),
         changes: async (...given) => (this.isBlind ? unread() : store.changes(...given)),
       },
@@ -208,6 +215,96 @@ suite('the directory of a cluster', () => {
     for (const { directory } of [first, second]) assert.ok(directory.tunnels.has('tn_kept'))
   })
 
+  /** Adds sessions at a node all at once. */
+  const addSessions = ({ directory, id: node }: TestNode, count: number): Promise<void[]> =>
+    Promise.all(
+      Array.from({ length: count }, (_, at) => directory.addSession(sessionRecord({ id: `ts_${at}`, node }))),
+    )
+
+  const tooLate = () => Promise.reject(new StoreError('unavailable', 'The database server does not respond.'))
+
+  test('a write without a response is written again alone, not with all that the node has', async () => {
+    const url = await newDatabase()
+    await using first = await TestNode.start(url, 'nd_first')
+    await using second = await TestNode.start(url, 'nd_second')
+    await addSessions(first, 1200)
+    first.written.length = 0
+    // It is committed, but the node does not hear of it in time.
+    first.responds = write => write().then(tooLate)
+    const refused = first.directory.addTunnel(
+      tunnelRecord({ id: 'tn_late', sessionId: 'ts_0', node: first.id }),
+    )
+    const late = first.directory.addSession(sessionRecord({ id: 'ts_late', node: first.id }))
+    await assert.rejects(refused)
+    await late
+    first.responds = write => write()
+    await first.directory.addSession(sessionRecord({ id: 'ts_next', node: first.id }))
+    assert.deepEqual(first.written, [2, 2, 1])
+    await until(() => second.directory.sessions.has('ts_next'))
+    for (const { directory } of [first, second]) {
+      assert.equal(directory.sessions.size, 1202)
+      assert.ok(directory.sessions.has('ts_late'))
+      assert.equal(directory.tunnels.has('tn_late'), false)
+    }
+  })
+
+  test('a node that writes all of its records again continues after the page that failed', async () => {
+    const url = await newDatabase()
+    await using first = await TestNode.start(url, 'nd_first')
+    await using second = await TestNode.start(url, 'nd_second')
+    await addSessions(first, 1200)
+    await until(() => second.directory.sessions.size === 1200)
+    const removed: string[] = []
+    for (const { directory } of [first, second])
+      directory.watch({ sessionRemoved: ({ id }) => void removed.push(id) })
+    first.written.length = 0
+    first.responds = write => (first.written.length === 2 ? tooLate() : write())
+    await using store = openNodeStore(url)
+    await store.leave(first.id)
+    await first.membership.refresh()
+    await until(() => first.written.length >= 4)
+    await first.directory.settled()
+    assert.deepEqual(first.written, [500, 500, 500, 200])
+    await first.directory.addSession(sessionRecord({ id: 'ts_next', node: first.id }))
+    await until(() => second.directory.sessions.has('ts_next'))
+    await using joined = await TestNode.start(url, 'nd_joined')
+    for (const { directory } of [first, second, joined]) assert.equal(directory.sessions.size, 1201)
+    assert.deepEqual(removed, [])
+  })
+
+  test('records that a node has not written again yet are kept by those that read all meanwhile', async () => {
+    const url = await newDatabase()
+    await using first = await TestNode.start(url, 'nd_first')
+    await using second = await TestNode.start(url, 'nd_second')
+    await addSessions(first, 1200)
+    await until(() => second.directory.sessions.size === 1200)
+    const removed: string[] = []
+    second.directory.watch({ sessionRemoved: ({ id }) => void removed.push(id) })
+    second.isBlind = true
+    const paused = Promise.withResolvers<void>()
+    const read = Promise.withResolvers<void>()
+    first.responds = async write => {
+      const outcome = await write()
+      if (outcome.is !== 'written') return outcome
+      paused.resolve()
+      await read.promise
+      return outcome
+    }
+    await postgres.crash()
+    await postgres.restart()
+    // It goes before all have written, so that it is not written again.
+    await first.directory.removeSession('ts_1199', first.id)
+    first.directory.wake()
+    await paused.promise
+    second.isBlind = false
+    await second.directory.addSession(sessionRecord({ id: 'ts_other', node: second.id }))
+    assert.equal(second.directory.sessions.size, 1201)
+    assert.deepEqual(removed, [])
+    read.resolve()
+    await until(() => second.directory.sessions.size === 1200)
+    assert.deepEqual(removed, ['ts_1199'])
+  })
+
   test('a node keeps what it has when a later version writes changes of kinds that it does not know', async () => {
     const url = await newDatabase()
     await using node = await TestNode.start(url, 'nd_this')
@@ -219,7 +316,7 @@ suite('the directory of a cluster', () => {
     const field = { later: ['a field'] }
     const info = JSON.stringify({ ...infoOf('nd_later'), ...field })
     const epoch = await later.join({ id: 'nd_later', info, clients: 0 })
-    const from = { node: 'nd_later', epoch, round: 0, ...field }
+    const from = { node: 'nd_later', epoch, ...field }
     const record = { ...sessionRecord({ id: 'ts_later', node: 'nd_later' }), ...field }
     const unknown = [
       { ...from, is: 'later', id: 'tn_this' },

@@ -31,7 +31,7 @@ suite('a tunnel in the database', () => {
   })
 
   test('is the same in the change that others follow', () => {
-    const from = { node: 'nd_1', epoch: 2, round: 3 }
+    const from = { node: 'nd_1', epoch: 2 }
     const { text } = putTunnel(chosen, from)
     assert.deepEqual(readChange(text), { is: 'tunnel', record: asRead(chosen), ...from })
   })

@@ -37,8 +37,8 @@ const failing: readonly Migration[] = [
 ]
 
 const refusals = [
-  { known: later, code: 'newer_schema', message: /schema version 1000, .* up to 3\b/ },
-  { known: incompatible, code: 'newer_schema', message: /schema version 1001, .* up to 3\b/ },
+  { known: later, code: 'newer_schema', message: /schema version 1000, .* up to 4\b/ },
+  { known: incompatible, code: 'newer_schema', message: /schema version 1001, .* up to 4\b/ },
   { known: foreign, code: 'unusable', message: /by another program/ },
 ] as const
 

@@ -20,7 +20,7 @@ import type {
 } from '#registry/directory.ts'
 
 export interface ClusterDirectoryOptions {
-  readonly store: Pick<NodeStore, 'write' | 'replace' | 'snapshot' | 'changes'>
+  readonly store: Pick<NodeStore, 'write' | 'snapshot' | 'changes'>
   readonly membership: Membership
   readonly log: Log
 }

@@ -7,8 +7,6 @@ import type { SessionEnd, SessionRecord, TunnelRecord } from '#registry/director
 export interface From {
   readonly node: string
   readonly epoch: number
-  /** How often the node has written all of its records. */
-  readonly round: number
 }
 
 /** `node` is the one whose record is removed. */
@@ -23,7 +21,7 @@ export type OnlineChange =
   | ({ readonly is: 'tunnel'; readonly record: TunnelRecord } & From)
   | ({ readonly is: 'session_gone'; readonly id: string; readonly error?: string | undefined } & Removal)
   | ({ readonly is: 'tunnel_gone'; readonly id: string; readonly lost: boolean } & Removal)
-  /** All that the node has was written in this epoch and round; the rest is void. */
+  /** All that the node has was written in this epoch; the rest is void. */
   | ({ readonly is: 'complete' } & From)
 
 const write = (change: OnlineChange): string => JSON.stringify(change)
@@ -44,7 +42,10 @@ export function putSession(record: SessionRecord, from: From): OnlineWrite {
 }
 
 /** Refused as by a single process, which knows all tunnels. */
-export function putTunnel(record: TunnelRecord, from: From): OnlineWrite {
+export function putTunnel(
+  record: TunnelRecord,
+  from: From,
+): Extract<OnlineWrite, { readonly op: 'put_tunnel' }> {
   const { id, address, ownerId: owner } = record
   const body = tunnelText(record)
   const claim: TunnelClaim = {
@@ -76,7 +77,42 @@ export const dropTunnel = (id: string, node: string, lost: boolean, from: From):
   text: write({ ...from, is: 'tunnel_gone', id, lost, node, by: from.node }),
 })
 
-export const complete = (from: From): OnlineWrite => ({
-  op: 'mark',
-  text: write({ is: 'complete', ...from }),
+/** The first of the writes with which a node writes all of its records. */
+export const begin: OnlineWrite = { op: 'restoring', isRestoring: true }
+
+/** The last ones. */
+export const complete = (from: From): readonly OnlineWrite[] => [
+  { op: 'restoring', isRestoring: false },
+  { op: 'mark', text: write({ is: 'complete', ...from }) },
+]
+
+/** A record that a node has or had, and how its row is removed. */
+export interface OwnRecord {
+  readonly id: string
+  readonly remove: (from: From) => OnlineWrite
+}
+
+export const ownSession = (id: string): OwnRecord => ({
+  id,
+  remove: from => dropSession(id, from.node, { lost: false }, from),
 })
+
+export const ownTunnel = (id: string): OwnRecord => ({
+  id,
+  remove: from => dropTunnel(id, from.node, false, from),
+})
+
+/** The record of this node that a write is about. */
+export function ownRecordOf(written: OnlineWrite, node: string): OwnRecord | undefined {
+  switch (written.op) {
+    case 'put_session':
+      return ownSession(written.id)
+    case 'put_tunnel':
+      return ownTunnel(written.tunnel.id)
+    case 'drop_session':
+    case 'drop_tunnel':
+      return written.node === node ? { id: written.id, remove: () => written } : undefined
+    default:
+      return undefined
+  }
+}

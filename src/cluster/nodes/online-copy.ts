@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { OnlineState } from '#base/node-store.ts'
 import { DirectoryCopy, type DirectoryChange } from '#cluster/directory-copy.ts'
 import { IdGroups } from '#base/id-groups.ts'
-import type { From, OnlineChange } from '#cluster/nodes/online-change.ts'
+import type { OnlineChange } from '#cluster/nodes/online-change.ts'
 import type { SnapshotRecords } from '#cluster/nodes/snapshot-records.ts'
 import { machineOf } from '#registry/machine-of.ts'
 import { otherConnections } from '#registry/agent-connections.ts'
@@ -16,8 +16,8 @@ export interface NodeCounts {
 /** What all nodes have online, as this one last read it. */
 export class OnlineCopy extends DirectoryCopy {
   /**
-   * In which incarnation, epoch and round each record was written. A node that writes all of its records again, such as
-   * after the loss of the database, says when it has finished; until then its earlier ones count.
+   * In which incarnation and epoch each record was written. A node that writes all of its records again, such as after
+   * the loss of the database, says when it has finished; until then its earlier ones count.
    */
   readonly #generations = new Map<string, string>()
   readonly #tunnelsOfSession = new IdGroups()
@@ -26,7 +26,7 @@ export class OnlineCopy extends DirectoryCopy {
   #incarnation: string | undefined
   #sequence = 0
   /** One text for all records of a generation. */
-  #lastGeneration: { incarnation: string | undefined; epoch: number; round: number; text: string } | undefined
+  #lastGeneration: { incarnation: string | undefined; epoch: number; text: string } | undefined
 
   get incarnation(): string | undefined {
     return this.#incarnation
@@ -60,24 +60,24 @@ export class OnlineCopy extends DirectoryCopy {
     this.#sequence++
     switch (change.is) {
       case 'session':
-        return this.putSession(change.record, this.#generation(change))
+        return this.putSession(change.record, this.#generation(change.epoch))
       case 'tunnel':
-        return this.putTunnel(change.record, this.#generation(change))
+        return this.putTunnel(change.record, this.#generation(change.epoch))
       case 'session_gone':
         return this.dropSession(change.id, change.node, change.error)
       case 'tunnel_gone':
         return this.dropTunnel(change.id, change.node, change.lost)
       case 'complete':
-        return this.#dropEarlier(change.node, this.#generation(change))
+        return this.#dropEarlier(change.node, this.#generation(change.epoch))
     }
   }
 
   /**
-   * Replaces everything. Nodes that have not written yet in a new incarnation keep their records; they are `kept` as
-   * long as the caller says.
+   * Replaces everything. Nodes that have not written all yet, such as in a new incarnation, keep their records; they are
+   * `kept` as long as the caller says.
    */
   load(
-    { incarnation, sequence }: OnlineState,
+    { incarnation, sequence, restoring }: OnlineState,
     { epochs }: SnapshotRecords,
     kept: (node: string) => boolean,
   ): void {
@@ -87,7 +87,7 @@ export class OnlineCopy extends DirectoryCopy {
     const written = new Set<string>()
     const missing = new Set([...this.tunnels.keys(), ...this.sessions.keys()])
     for (const { node, epoch, sessions, tunnels } of epochs) {
-      const generation = this.#generation({ epoch, round: 0 })
+      const generation = this.#generation(epoch)
       written.add(node)
       for (const session of sessions) {
         missing.delete(session.id)
@@ -98,8 +98,10 @@ export class OnlineCopy extends DirectoryCopy {
         this.putTunnel(tunnel, generation)
       }
     }
-    const isKept = (process: string): boolean =>
-      isNew && !written.has(machineOf(process)) && kept(machineOf(process))
+    const isKept = (process: string): boolean => {
+      const node = machineOf(process)
+      return (restoring.has(node) || (isNew && !written.has(node))) && kept(node)
+    }
     for (const { id, node } of this.tunnels.values())
       if (missing.has(id) && !isKept(node)) this.dropTunnel(id, machineOf(node), true)
     for (const { id, node } of this.sessions.values())
@@ -182,17 +184,17 @@ export class OnlineCopy extends DirectoryCopy {
     if (isThere) this.#sessionsOfNode.add(machineOf(node), id)
   }
 
-  #generation({ epoch, round }: Pick<From, 'epoch' | 'round'>): string {
+  #generation(epoch: number): string {
     const incarnation = this.#incarnation
     const last = this.#lastGeneration
-    if (last?.incarnation === incarnation && last?.epoch === epoch && last.round === round) return last.text
-    const text = `${incarnation}:${epoch}:${round}`
-    this.#lastGeneration = { incarnation, epoch, round, text }
+    if (last?.incarnation === incarnation && last?.epoch === epoch) return last.text
+    const text = `${incarnation}:${epoch}`
+    this.#lastGeneration = { incarnation, epoch, text }
     return text
   }
 }
 
-/** Records that the database does not have. */
-const UNWRITTEN = { epoch: 0, round: 0 }
+/** The epoch of records that the database does not have. */
+const UNWRITTEN = 0
 
 const GONE = 'The node of the agent has gone.'

@@ -1,5 +1,12 @@
 import type { OnlineWrite } from '#base/node-store.ts'
-import { type From, putSession, putTunnel } from '#cluster/nodes/online-change.ts'
+import {
+  type From,
+  type OwnRecord,
+  ownSession,
+  ownTunnel,
+  putSession,
+  putTunnel,
+} from '#cluster/nodes/online-change.ts'
 import { addressKey } from '#registry/address-key.ts'
 import { anyConnection, baseId } from '#registry/agent-connections.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
@@ -43,18 +50,19 @@ export class OwnRecords {
     return address === undefined || this.#addresses.get(baseId(id)) === addressKey(address)
   }
 
-  writes(from: From): {
-    readonly tunnels: readonly TunnelRecord[]
-    readonly batch: readonly OnlineWrite[]
-  } {
-    const tunnels = [...this.#tunnels.values()]
-    const sessions = [...this.#sessions.values()]
-    return {
-      tunnels,
-      batch: [
-        ...tunnels.map(record => putTunnel(record, from)),
-        ...sessions.map(record => putSession(record, from)),
-      ],
-    }
+  tunnel(id: string): TunnelRecord | undefined {
+    return this.#tunnels.get(id)
+  }
+
+  /** The write of one record; undefined if this node does not have it. */
+  write(id: string, from: From): OnlineWrite | undefined {
+    const tunnel = this.#tunnels.get(id)
+    if (tunnel !== undefined) return putTunnel(tunnel, from)
+    const session = this.#sessions.get(id)
+    return session && putSession(session, from)
+  }
+
+  get all(): readonly OwnRecord[] {
+    return [...[...this.#tunnels.keys()].map(ownTunnel), ...[...this.#sessions.keys()].map(ownSession)]
   }
 }
