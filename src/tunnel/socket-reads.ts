@@ -27,6 +27,9 @@ export interface BorrowedReader {
 const scratch = Buffer.allocUnsafeSlow(131_072)
 // Node decrypts one TLS record at a time. A full one is seldom the last, and large chunks cost less further on.
 const FULL_RECORD = 16_384
+// The engine begins with a buffer of 1 KiB for what it reads. Once that is full it has another one, of 16 KiB, for the
+// life of the connection: an idle one needs none.
+const FED_BYTES = 1000
 
 // What node's `onread` option sets on a socket. That option is for outgoing plain sockets only, so its members are set
 // from here; without them every read allocates 64 KiB, which costs more than all else for bulk data.
@@ -132,7 +135,9 @@ export function secureAfter(socket: Socket, first: Buffer, secure: () => TLSSock
   // The documented way, which costs a tenth of the time of a handshake.
   if (!isFast) socket.unshift(first)
   const secured = secure()
-  if (isFast) engineOf(secured)?.receive?.(first)
+  if (!isFast) return
+  for (let at = 0; at < first.length; at += FED_BYTES)
+    engineOf(secured)?.receive?.(first.subarray(at, at + FED_BYTES))
 }
 
 class Reads implements SocketReads {

@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { duplexPair, Writable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
+import { TLSSocket } from 'node:tls'
 import { release, writeOwned } from '#tunnel/buffer-pool.ts'
-import { readSocket, type SocketReads, usePlainReads } from '#tunnel/socket-reads.ts'
+import { readSocket, secureAfter, type SocketReads, usePlainReads } from '#tunnel/socket-reads.ts'
 import { plainEnds, tlsEnds } from './links.ts'
 import { until } from '../support/until.ts'
 
@@ -276,4 +277,20 @@ suite('socket reads', () => {
     assert.ok(new Set(reader.pieces.map(({ buffer }) => buffer)).size <= 2)
     for (const socket of [accepted, outgoing]) socket.destroy()
   })
+})
+
+test('the TLS engine gets what was read before in pieces that fit into its first buffer', async () => {
+  const { accepted } = await plainEnds()
+  const first = randomBytes(2500)
+  const pieces: Buffer[] = []
+  secureAfter(accepted, first, () => {
+    const secured = new TLSSocket(accepted, { isServer: true })
+    Object.assign((secured as unknown as { _handle: object })._handle, {
+      receive: (piece: Buffer) => void pieces.push(piece),
+    })
+    return secured
+  })
+  assert.deepEqual(Buffer.concat(pieces), first)
+  for (const { length } of pieces) assert.ok(length < 1024, `${length} bytes`)
+  accepted.destroy()
 })
