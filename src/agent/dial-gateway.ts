@@ -108,6 +108,7 @@ export const beginTls = (
     host,
     servername: isIP(name) === 0 ? name : '',
     secureContext: trust.contextFor(name),
+    session: trust.sessionWith(name),
     ALPNProtocols: [OWN_ALPN, ...taken.map(elsewhereAlpn)],
     // The caller checks, while the certificate can still be read to explain an error.
     rejectUnauthorized: false,
@@ -123,6 +124,9 @@ async function secured(
     await once(socket, 'secureConnect', { signal })
     const failure = trustFailure(socket, server, trust.given)
     if (failure) throw failure
+    const { host, certifiedName = host } = server
+    // Its tickets follow the handshake.
+    socket.on('session', session => trust.keepSession(certifiedName, session))
     return socket
   } catch (error) {
     socket.on('error', () => undefined)

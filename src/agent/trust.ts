@@ -15,6 +15,7 @@ export class Trust {
   readonly #named: readonly string[]
   readonly #isOnly: boolean
   #context: { readonly local: string; readonly made: SecureContext } | undefined
+  readonly #sessions = new Map<string, Buffer>()
 
   /**
    * `ca` is PEM text, the path of a file with it, or `host` for the system's store. It is trusted in addition to the
@@ -31,6 +32,16 @@ export class Trust {
     const local = !this.#isOnly && isLoopbackHost(host) ? localAuthority() : ''
     if (this.#context?.local !== local) this.#context = { local, made: this.#make(local) }
     return this.#context.made
+  }
+
+  /** The last TLS session with a trusted gateway of this name. */
+  sessionWith(host: string): Buffer | undefined {
+    return this.#sessions.get(host)
+  }
+
+  /** Every node resumes the sessions of the others, with about half the work of a handshake for both sides. */
+  keepSession(host: string, session: Buffer): void {
+    this.#sessions.set(host, session)
   }
 
   #make(local: string): SecureContext {

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { dialGateway } from '#agent/dial-gateway.ts'
+import { Trust } from '#agent/trust.ts'
 import type { Change } from '#contract/streams.ts'
 import { disposable } from '../agent/support.ts'
 import { TestAgent } from '../gateway/agents/support.ts'
@@ -23,6 +25,7 @@ import {
   valuesAt,
   visit,
 } from './cluster.ts'
+import { agentAddress } from './sdk-agent.ts'
 import { idOf, load, serveEverywhere, untilTwoConnections } from './load.ts'
 
 const LONG = process.env['TEST_LONG'] !== undefined
@@ -53,6 +56,22 @@ suite('a cluster of three nodes', () => {
       const nodes = await untilStates(node, ['live', 'live', 'live'])
       assert.equal(new Set(nodes.map(({ id }) => id)).size, 3)
     }
+  })
+
+  test('the TLS session of an agent with one node is resumed by another one', async () => {
+    const trust = new Trust(join(cluster.first.folder, 'ca.pem'), true)
+    const { signal } = new AbortController()
+    const dial = (node: Node) => {
+      const { host, port } = agentAddress(node)
+      const server = { host, port, text: host, certifiedName: 'localhost' }
+      return dialGateway(server, { trust, proxy: undefined, attempt: 0, taken: [], signal })
+    }
+    const first = await dial(cluster.at(0))
+    assert.equal(first.isSessionReused(), false)
+    await until(() => trust.sessionWith('localhost'))
+    const second = await dial(cluster.at(1))
+    assert.deepEqual([second.isSessionReused(), second.authorized], [true, true])
+    for (const socket of [first, second]) socket.destroy()
   })
 
   test('the stream of changes of every node has agents of any node, once each', async () => {
