@@ -1,16 +1,17 @@
 /** Blocks of memory for what is written in one turn of the event loop. Only under load there are more than are kept. */
 export class BlockPool {
-  readonly #bytes: number
+  /** The length of a block. */
+  readonly bytes: number
   readonly #kept: number
   readonly #free: Buffer[] = []
 
   constructor(bytes: number, kept: number) {
-    this.#bytes = bytes
+    this.bytes = bytes
     this.#kept = kept
   }
 
   take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bytes)
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.bytes)
   }
 
   /** A larger block with the first bytes of `block`, which is returned to its own pool. */

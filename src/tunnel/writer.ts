@@ -15,9 +15,6 @@ import { release } from '#tunnel/buffer-pool.ts'
 
 const WORD_BYTES = 4
 const DATA = frameTypes.data << 4
-const SLAB_BYTES = 65_536
-const KEPT_SLABS = 256
-const KEPT_LARGE_SLABS = 16
 // Below this, copying into the slab is cheaper than one more entry in the vectored write.
 const COPIED_BYTES = 16_384
 export const TEXT_BYTES = COPIED_BYTES
@@ -26,10 +23,17 @@ const HIGH_WATER = 262_144
 const PROMPT_BYTES = 4096
 const EMPTY = Buffer.alloc(0)
 
-const smallSlabs = new BlockPool(SLAB_BYTES, KEPT_SLABS)
+// Most sessions send only a heartbeat, and many may do so in one turn.
+const smallSlabs = new BlockPool(4096, 4096)
+const usualSlabs = new BlockPool(65_536, 256)
 // For a turn with large bodies: it holds what usually leaves at once.
-const largeSlabs = new BlockPool(HIGH_WATER + MAX_FRAME, KEPT_LARGE_SLABS)
-const keep = (slab: Buffer): void => (slab.length === SLAB_BYTES ? smallSlabs : largeSlabs).release(slab)
+const largeSlabs = new BlockPool(HIGH_WATER + MAX_FRAME, 16)
+
+/** The slabs that have room for so many bytes, if any has. */
+function slabsFor(bytes: number): BlockPool {
+  if (bytes <= smallSlabs.bytes) return smallSlabs
+  return bytes <= usualSlabs.bytes ? usualSlabs : largeSlabs
+}
 
 /**
  * Collects the frames of one turn of the event loop and writes them at once. Small bodies are copied, large ones passed
@@ -55,6 +59,8 @@ export class FrameWriter {
   #sealed = 0
   #filled = 0
   #pending = 0
+  /** The bytes of the turn before: a busy session continues with a large slab. */
+  #turnBefore = 0
   #scheduled = false
 
   /** `beforeFlush` may still add frames of this turn; `flushed` is called when the socket took its data. */
@@ -152,15 +158,23 @@ export class FrameWriter {
 
   /** The slab with so many free bytes after the filled ones, which are now filled. */
   #reserve(bytes: number): Buffer {
-    const slab = this.#slab
-    if (slab !== undefined && this.#filled + bytes > slab.length) {
-      if (this.#encrypted && slab.length === SLAB_BYTES)
-        this.#slab = largeSlabs.enlarge(slab, this.#filled, smallSlabs)
-      else this.#retireSlab()
-    }
+    if (this.#slab !== undefined && this.#filled + bytes > this.#slab.length) this.#continue(bytes)
+    this.#slab ??= this.#slabsFor(Math.max(this.#pending + bytes, this.#turnBefore)).take()
     this.#pending += bytes
     this.schedule()
-    return (this.#slab ??= (bytes > SLAB_BYTES ? largeSlabs : smallSlabs).take())
+    return this.#slab
+  }
+
+  /** The frames of a turn are one piece for TLS; otherwise another slab is another piece. */
+  #continue(bytes: number): void {
+    const slab = this.#slab
+    if (slab !== undefined && this.#encrypted && slab.length < largeSlabs.bytes)
+      this.#slab = slabsFor(this.#filled + bytes).enlarge(slab, this.#filled, slabsFor(slab.length))
+    else this.#retireSlab()
+  }
+
+  #slabsFor(bytes: number): BlockPool {
+    return slabsFor(this.#encrypted ? bytes : Math.min(bytes, usualSlabs.bytes))
   }
 
   #seal(): void {
@@ -181,6 +195,7 @@ export class FrameWriter {
     if (this.#reuses) this.#retireSlab()
     else this.#seal()
     const pieces = this.#pieces
+    this.#turnBefore = this.#pending
     this.#pending = 0
     if (pieces.length === 0) return
     if (this.#socket.destroyed || this.#socket.writableEnded) {
@@ -220,7 +235,7 @@ export class FrameWriter {
 
   #written(slabs: Buffer[], spent: Buffer[]): void {
     if (this.#reuses) {
-      for (const slab of slabs) keep(slab)
+      for (const slab of slabs) slabsFor(slab.length).release(slab)
       for (const bytes of spent) release(bytes)
     }
     slabs.length = 0
