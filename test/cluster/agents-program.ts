@@ -12,7 +12,7 @@ const AT_ONCE = 20
 
 async function start({ addresses, authtoken, count }: AgentsJob): Promise<void> {
   // With the pauses between attempts that real agents make.
-  const one = () => SdkAgent.startAt(addresses, authtoken, {}, new Backoff())
+  const one = () => SdkAgent.startAt(addresses, authtoken, {}, { backoff: new Backoff(), resumes: true })
   for (let left = count; left > 0; left -= AT_ONCE)
     await Promise.all(Array.from({ length: Math.min(left, AT_ONCE) }, one))
 }

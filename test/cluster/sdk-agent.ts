@@ -23,26 +23,34 @@ export function agentAddress({ process, folder }: Node): AgentAddress {
   return { host, port, rootPem: readFileSync(join(folder, 'ca.pem'), 'utf8') }
 }
 
+export interface Habits {
+  readonly backoff?: Backoff
+  /** It resumes its TLS session with the server, which it knows by name, as agents of Adit do; not all SDKs do. */
+  readonly resumes?: boolean
+}
+
 /** An agent as published SDKs have it: one connection, and after its loss another one to the next address. */
 export class SdkAgent implements AsyncDisposable {
   readonly #addresses: readonly AgentAddress[]
   readonly #token: string
   readonly #backoff: Backoff
+  readonly #resumes: boolean
   #agent: TestAgent | undefined
   #bound: BindAnswer | undefined
   #isClosed = false
   #requests = 0
   #running: Promise<void> = Promise.resolve()
 
-  private constructor(addresses: readonly AgentAddress[], token: string, backoff: Backoff) {
+  private constructor(addresses: readonly AgentAddress[], token: string, habits: Habits) {
     this.#addresses = addresses
     this.#token = token
-    this.#backoff = backoff
+    this.#backoff = habits.backoff ?? new Backoff(RETRY)
+    this.#resumes = habits.resumes ?? false
   }
 
   /** Connects to the first of the nodes. */
   static start(nodes: readonly Node[], token: string, opts: { URL?: string } = {}): Promise<SdkAgent> {
-    return SdkAgent.startAt(nodes.map(agentAddress), token, opts, new Backoff(RETRY))
+    return SdkAgent.startAt(nodes.map(agentAddress), token, opts)
   }
 
   /** The same in a process that did not start the nodes. */
@@ -50,9 +58,9 @@ export class SdkAgent implements AsyncDisposable {
     addresses: readonly AgentAddress[],
     token: string,
     opts: { URL?: string },
-    backoff: Backoff,
+    habits: Habits = {},
   ): Promise<SdkAgent> {
-    const agent = new SdkAgent(addresses, token, backoff)
+    const agent = new SdkAgent(addresses, token, habits)
     const connection = await agent.#connect(0)
     const bound = await connection.bind('http', opts)
     if (bound.Error !== '') {
@@ -99,7 +107,10 @@ export class SdkAgent implements AsyncDisposable {
   }
 
   async #connect(index: number): Promise<TestAgent> {
-    const agent = await TestAgent.connect(this.#addresses[index] as AgentAddress, { userAgent: 'sdk/1' })
+    const agent = await TestAgent.connect(this.#addresses[index] as AgentAddress, {
+      userAgent: 'sdk/1',
+      ...(this.#resumes && { serverName: 'localhost', resumed: this.#agent?.tlsSession }),
+    })
     agent.onProxied = stream => {
       const duplex = asDuplex(stream)
       duplex.on('error', () => undefined)

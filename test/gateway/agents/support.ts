@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { newId, newToken } from '#base/ids.ts'
 import type { Log } from '#base/log.ts'
 import { tokenHash } from '#base/secrets.ts'
@@ -164,10 +164,21 @@ export interface AgentSettings {
   readonly alpn?: string[]
   /** The name in the handshake. */
   readonly serverName?: string
+  /** The TLS session of an earlier connection. */
+  readonly resumed?: Buffer | undefined
   /** Answers nothing, as an agent whose program is stopped. */
   readonly mute?: boolean
   /** Answers a command; undefined: never. */
   readonly command?: (type: number) => object | undefined
+}
+
+const contexts = new Map<string, SecureContext>()
+
+/** An agent has one for all of its connections. */
+function contextFor(rootPem: string): SecureContext {
+  const context = contexts.get(rootPem) ?? createSecureContext({ ca: rootPem })
+  contexts.set(rootPem, context)
+  return context
 }
 
 /** An agent that speaks the protocol as the official ones do. */
@@ -181,11 +192,16 @@ export class TestAgent {
   onProxied: ((stream: TunnelStream, header: messages.ProxyHeader) => void) | undefined
   clientId = ''
   cookie = ''
+  /** To resume it on another connection. */
+  tlsSession: Buffer | undefined
   readonly #settings: AgentSettings
 
   private constructor(socket: TLSSocket, settings: AgentSettings) {
     this.socket = socket
     this.#settings = settings
+    // A resumed one has no new tickets.
+    this.tlsSession = settings.resumed
+    socket.on('session', session => (this.tlsSession = session))
     this.session = new MuxSession(socket, {
       role: 'client',
       accept: (type, stream) => this.#accept(type, stream),
@@ -196,7 +212,8 @@ export class TestAgent {
     const socket = connectTls({
       host: gateway.host ?? '127.0.0.1',
       port: gateway.port,
-      ca: gateway.rootPem,
+      secureContext: contextFor(gateway.rootPem),
+      session: settings.resumed,
       ...(settings.alpn && { ALPNProtocols: settings.alpn }),
       ...(settings.serverName !== undefined && { servername: settings.serverName }),
     })
