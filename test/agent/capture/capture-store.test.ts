@@ -40,6 +40,27 @@ suite('captured exchanges', () => {
     assert.ok(store.size > 1)
   })
 
+  test('have the body that the method allows, also if the service repeats its head', () => {
+    const store = new CaptureStore(limits)
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    const head = 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n'
+    const other = 'HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n'
+    for (const [method, response] of [
+      ['GET', `${head}abc`],
+      ['HEAD', head],
+      ['GET', `${head}def`],
+      ['GET', `${other}gh`],
+      ['HEAD', other],
+    ] as const) {
+      tap.sent(Buffer.from(`${method} / HTTP/1.1\r\n\r\n`))
+      tap.received(Buffer.from(response))
+      const [newest] = store.list()
+      assert.deepEqual([newest?.status, newest?.isComplete], [response.startsWith(head) ? 200 : 404, true])
+      assert.equal(newest?.response.raw.toString(), response)
+    }
+    assert.equal(store.size, 5)
+  })
+
   test('that were cleared while they passed are not reported again', () => {
     const store = new CaptureStore(limits)
     const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
