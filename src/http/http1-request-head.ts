@@ -156,8 +156,10 @@ export class RepeatedFields {
 
   /** Remembers a head, of which `text` is all. */
   keep(text: string, head: RequestHead): void {
-    this.#head = head
-    this.#rest = text.slice(text.indexOf('\r\n') + 2)
+    const end = text.indexOf('\r\n')
+    // After an empty line in front, the rest would begin with the request line.
+    this.#head = end > 0 ? head : undefined
+    this.#rest = text.slice(end + 2)
   }
 
   /** The head that is all of a text; undefined if it has other fields than the last one, or is not valid. */

@@ -59,6 +59,15 @@ suite('a request with the fields of the last one', () => {
     for (const other of [`${text}G`, text.slice(0, -1), text.replace('a\r', 'b\r'), `\r\n${text}`, ''])
       assert.equal(repeated.read(other), undefined)
   })
+
+  test('is not read after one with an empty line in front, whose request line is no field', () => {
+    const text = '\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n'
+    const head = parseRequestHead(latin1(text), text, text.length - 2)
+    assert.ok(!(head instanceof HttpError))
+    const repeated = new RepeatedFields()
+    repeated.keep(text, head)
+    assert.equal(repeated.read(`POST /other HTTP/1.1${text}`), undefined)
+  })
 })
 
 suite('a response head', () => {
