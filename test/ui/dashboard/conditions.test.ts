@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
-import { Dashboard, closePages, launch } from './support.ts'
+import { Dashboard, PAGE_MS, closePages, launch } from './support.ts'
 
 /** Hebrew and Arabic, from right to left, and an emoji of several code points. */
 const MIXED = '\u202Eעברית العربية\u202C 👩‍👩‍👧‍👦'
@@ -94,6 +94,14 @@ async function complete(page: Page): Promise<void> {
   await page.locator('main:has(.loading)').waitFor({ state: 'detached' })
 }
 
+/** Another tab of the same browser, with the same session. */
+async function newTab({ page, url }: Dashboard): Promise<Page> {
+  const tab = await page.context().newPage()
+  tab.setDefaultTimeout(PAGE_MS)
+  await tab.goto(`${url}/dashboard/`)
+  return tab
+}
+
 let world: CaptureWorld
 let browser: Browser
 let pages: readonly string[]
@@ -107,7 +115,8 @@ after(async () => {
   await world[Symbol.asyncDispose]()
 })
 
-suite('every page of the dashboard', () => {
+// At once, because each waits for the browser and the server most of the time.
+suite('every page of the dashboard', { concurrency: true }, () => {
   for (const width of [1280, 375])
     test(`fits ${width} px with 253-character names, right-to-left text and emoji`, async () => {
       assert.deepEqual([EDGE_HOST.length, TUNNEL_HOST.length], [253, 253])
@@ -124,17 +133,30 @@ suite('every page of the dashboard', () => {
 
   test('leads to sign-in when the session has ended, and is shown again afterwards', async () => {
     await using dashboard = await Dashboard.open(browser, world.server.api)
-    const { page } = dashboard
-    const cookies = await page.context().cookies()
-    for (const path of pages) {
-      await page.context().clearCookies()
-      await open(page, path)
-      await page.getByText('Your session has ended.').waitFor()
-      await page.context().addCookies(cookies)
-      await page.reload()
-      await complete(page)
-      assert.equal(await page.evaluate('location.pathname + location.search'), `/dashboard${path}`)
-      assert.deepEqual(await alerts(page).allInnerTexts(), [], path)
+    const context = dashboard.page.context()
+    const tabs = [dashboard.page, ...(await Promise.all([newTab(dashboard), newTab(dashboard)]))]
+    const cookies = await context.cookies()
+    for (let first = 0; first < pages.length; first += tabs.length) {
+      const shown = tabs.flatMap((page, at) => {
+        const path = pages[first + at]
+        return path === undefined ? [] : [{ page, path }]
+      })
+      await context.clearCookies()
+      await Promise.all(
+        shown.map(async ({ page, path }) => {
+          await open(page, path)
+          await page.getByText('Your session has ended.').waitFor()
+        }),
+      )
+      await context.addCookies(cookies)
+      await Promise.all(
+        shown.map(async ({ page, path }) => {
+          await page.reload()
+          await complete(page)
+          assert.equal(await page.evaluate('location.pathname + location.search'), `/dashboard${path}`)
+          assert.deepEqual(await alerts(page).allInnerTexts(), [], path)
+        }),
+      )
     }
   })
 
