@@ -52,7 +52,7 @@ suite('frames of HTTP/2', () => {
     await setImmediate()
     assert.deepEqual(
       sink.writes.map(bytes => bytes.toString('hex')),
-      ['00000408000000000100000064' + '00000403000000000300000008'],
+      ['0000040800000000010000006400000403000000000300000008'],
     )
   })
 })
