@@ -285,9 +285,8 @@ test('the TLS engine gets what was read before in pieces that fit into its first
   const pieces: Buffer[] = []
   secureAfter(accepted, first, () => {
     const secured = new TLSSocket(accepted, { isServer: true })
-    Object.assign((secured as unknown as { _handle: object })._handle, {
-      receive: (piece: Buffer) => void pieces.push(piece),
-    })
+    const { _handle: engine } = secured as unknown as { readonly _handle: object }
+    Object.assign(engine, { receive: (piece: Buffer) => void pieces.push(piece) })
     return secured
   })
   assert.deepEqual(Buffer.concat(pieces), first)

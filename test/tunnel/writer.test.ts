@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { FrameWriter } from '#tunnel/writer.ts'
 
 /** The memory behind each chunk that the frames of a turn are written in. */
-function memoryOf(): { readonly writer: FrameWriter; turn(): Promise<readonly number[]> } {
+function memoryOf(): { readonly writer: FrameWriter; readonly turn: () => Promise<readonly number[]> } {
   let chunks: Buffer[] = []
   const socket = new Duplex({
     write: (chunk: Buffer, _, done) => {
@@ -16,7 +16,7 @@ function memoryOf(): { readonly writer: FrameWriter; turn(): Promise<readonly nu
   const writer = new FrameWriter(socket, nothing, nothing)
   return {
     writer,
-    async turn() {
+    turn: async () => {
       await new Promise(setImmediate)
       const written = chunks
       chunks = []
