@@ -1,5 +1,6 @@
 import type { Dialect } from '#store/dialect.ts'
 import type { AsyncSteps, Columns, CopyEngine, Engine, SqlValue } from '#store/engine.ts'
+import { COMPATIBLE_KEYS } from '#store/migrations.ts'
 import { StoreError } from '#store/store-error.ts'
 
 interface Table {
@@ -7,6 +8,8 @@ interface Table {
   readonly columns: readonly string[]
   /** The columns of the primary key: rows are read in its order. */
   readonly key: readonly string[]
+  /** Which rows belong to the installation; default all. */
+  readonly condition?: string
 }
 
 const resource: Table = {
@@ -19,7 +22,13 @@ const usageKey = ['resolution', 'start', 'dimension', 'owner', 'series']
 
 /** The tables of an installation, in an order that satisfies foreign keys. */
 const tables: readonly Table[] = [
-  { name: 'meta', columns: ['key', 'value'], key: ['key'] },
+  {
+    name: 'meta',
+    columns: ['key', 'value'],
+    key: ['key'],
+    // What migrations have written is about the schema, which the target has already.
+    condition: `key NOT LIKE '${COMPATIBLE_KEYS}'`,
+  },
   resource,
   { name: 'reference', columns: ['source', 'target'], key: ['source', 'target'] },
   { name: 'claim', columns: ['namespace', 'value', 'owner'], key: ['namespace', 'value'] },
@@ -69,8 +78,8 @@ async function* copySteps(source: Engine, dialect: Dialect): AsyncSteps<Counts> 
 
 /** A server that was ever started has written its identity to "meta". */
 async function* requireEmpty(): AsyncSteps<void> {
-  for (const { name } of tables) {
-    const found = yield* step(`SELECT 1 FROM ${name} LIMIT 1`)
+  for (const { name, condition = 'TRUE' } of tables) {
+    const found = yield* step(`SELECT 1 FROM ${name} WHERE ${condition} LIMIT 1`)
     if (found.length > 0) throw new StoreError('unusable', 'The target is not empty: give it a new database.')
   }
 }
@@ -79,7 +88,7 @@ async function* copyTable(source: Engine, table: Table): AsyncSteps<number> {
   let count = 0
   const levels = table === resource ? MAX_LEVELS : 1
   for (let level = 0; level < levels; level++) {
-    const condition = table === resource ? atLevel(level, 'resource') : 'TRUE'
+    const condition = table === resource ? atLevel(level, 'resource') : (table.condition ?? 'TRUE')
     let rows: readonly Columns[]
     let after: Columns | undefined
     do {
@@ -121,8 +130,8 @@ function insertion({ name, columns }: Table, rows: number): string {
   return `INSERT INTO ${name} (${columns.join(', ')}) VALUES ${values}`
 }
 
-async function countOf(source: Engine, { name }: Table): Promise<number> {
-  const [[count] = []] = await read(source, `SELECT count(*) FROM ${name}`)
+async function countOf(source: Engine, { name, condition = 'TRUE' }: Table): Promise<number> {
+  const [[count] = []] = await read(source, `SELECT count(*) FROM ${name} WHERE ${condition}`)
   return Number(count)
 }
 

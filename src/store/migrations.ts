@@ -211,6 +211,9 @@ const applied = () => query<Applied>('SELECT version, checksum FROM migration OR
 /** Older programs do not know the migration, so the database has what it declares. */
 const compatibleKey = (version: number): string => `schema_${version}_compatible_from`
 
+/** All such keys, as a pattern of LIKE. */
+export const COMPATIBLE_KEYS = 'schema%compatible_from'
+
 function* isCompatible(version: number, newest: number): Steps<boolean> {
   const [found] = yield* query<{ readonly value: string }>(
     'SELECT value FROM meta WHERE key = $1',

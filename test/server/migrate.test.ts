@@ -170,8 +170,11 @@ suite('adit migrate', () => {
     // PostgreSQL notices the end of a client that waits when it is its turn.
     await until(async () => (await postgresRows(url, WRITING)).length === 0)
     assert.equal(fingerprint(file), print)
-    for (const table of tables.filter(name => name !== 'counter'))
-      assert.deepEqual(await postgresRows(url, table), [], table)
+    for (const table of tables.filter(name => name !== 'counter')) {
+      const rows = await postgresRows(url, table)
+      const ofInstallation = rows.filter(row => !row.includes('"schema_'))
+      assert.deepEqual(ofInstallation, [], table)
+    }
   })
 
   test('refuses a target that is not empty, and changes nothing there', async () => {
