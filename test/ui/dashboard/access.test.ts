@@ -271,7 +271,7 @@ suite('API keys of people', () => {
     const again = page.waitForRequest(request => new URL(request.url()).pathname === '/usage')
     await page.clock.runFor(31_000)
     await again
-    await until(() => askedFor('/usage').length === 2 * first)
+    await until(() => askedFor('/usage').length >= 2 * first)
     const pages = askedFor('/api_keys')
     assert.ok(pages.length > 0)
     assert.deepEqual(pages, [...new Set(pages)], 'no page of the list is loaded twice')

@@ -178,7 +178,7 @@ suite('the dashboard', () => {
     await circumstances.getByRole('link', { name: 'as it was' }).click()
     await page.getByRole('heading', { level: 1, name: 'as it was' }).waitFor()
     await page.goBack()
-    await circumstances.getByRole('link', { name: /^ak_/ }).click()
+    await circumstances.getByTitle(/^ak_/).getByRole('link').click()
     const use = page.getByRole('region', { name: 'Use' })
     await use.getByText(/^Last used .+ requests? in 30 days\.$/).waitFor()
     await use.getByText(/^Last change .+ from 127\.0\.0\.1:/).waitFor()
