@@ -172,7 +172,7 @@ suite('adit migrate', () => {
     assert.equal(fingerprint(file), print)
     for (const table of tables.filter(name => name !== 'counter')) {
       const rows = await postgresRows(url, table)
-      const ofInstallation = rows.filter(row => !row.includes('"schema_'))
+      const ofInstallation = rows.filter(text => !text.includes('"schema_'))
       assert.deepEqual(ofInstallation, [], table)
     }
   })
