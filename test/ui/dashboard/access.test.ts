@@ -317,7 +317,9 @@ suite('a connected agent', () => {
     await page.getByRole('link', { name: 'web-7' }).click()
     await page.getByRole('heading', { level: 1, name: 'web-7' }).waitFor()
     const tunnels = page.getByRole('region', { name: 'Tunnels of the agent' })
-    await tunnels.getByRole('link', { name: /^http:\/\/seven\.adit\.localhost/ }).waitFor()
+    // The tunnel and its endpoint, which have the same name.
+    const links = tunnels.getByRole('link', { name: /^http:\/\/seven\.adit\.localhost/ })
+    await until(async () => (await links.count()) === 2)
     assert.equal(await tunnels.locator('tbody').getByRole('row').count(), 1)
     await page.getByRole('button', { name: 'Stop' }).click()
     const dialog = page.getByRole('dialog', { name: 'Stop' })
