@@ -34,6 +34,31 @@ suite('the dashboard', () => {
     assert.deepEqual(dashboard.errors, [])
   })
 
+  test('names a backend without a description by what it does', async () => {
+    const create = async (type: string, body: object): Promise<string> => {
+      const response = await server.api.post(`/backends/${type}`, body)
+      assert.equal(response.status, 201)
+      return String(response.body.id)
+    }
+    const fixed = await create('http_response', { status_code: 503 })
+    const group = await create('tunnel_group', { labels: { app: 'shop', env: 'test' } })
+    await create('weighted', { backends: { [fixed]: 1, [group]: 2 } })
+    await create('failover', { backends: [group] })
+    const described = await create('weighted', { description: 'both', backends: { [fixed]: 1 } })
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    for (const [collection, title, name] of [
+      ['http_response_backends', 'HTTP response backends', 'Status 503'],
+      ['tunnel_group_backends', 'Tunnel group backends', 'app=shop, env=test'],
+      ['weighted_backends', 'Weighted backends', '2 backends by weight'],
+      ['failover_backends', 'Failover backends', '1 backend in order'],
+    ] as const) {
+      await dashboard.visit(`/${collection}`, title)
+      await page.getByRole('link', { name, exact: true }).waitFor()
+    }
+    await dashboard.visit(`/weighted_backends/${described}`, 'both')
+  })
+
   test('creates, changes and deletes a resource, with errors at their field', async () => {
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard

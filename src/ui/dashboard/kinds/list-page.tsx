@@ -148,7 +148,8 @@ function FilterBar({ collection, kind }: { collection: Collection; kind: Kind })
           key={`${collection} q`}
           name="q"
           label="Filter"
-          placeholder='Text, or an expression such as obj.description.contains("shop")'
+          placeholder='Text, or obj.description == "shop"'
+          title='Text, or an expression such as obj.description.contains("shop")'
           set={set}
         />
       )}

@@ -4,6 +4,7 @@ import { kinds, type Collection } from '#contract/kinds/index.ts'
 import type { Field } from '#contract/shape.ts'
 import { browserName } from '#ui/dashboard/kinds/browser-name.ts'
 import { href } from '#ui/dashboard/router.ts'
+import { counted } from '#ui/format.ts'
 
 export type Resource = Readonly<Record<string, unknown>>
 
@@ -39,7 +40,9 @@ const NAMES = [
 
 const part = (value: unknown, name: string): string => (isPlainObject(value) ? text(value[name]) : '')
 
-/** Names of kinds that no single field names. */
+const entriesOf = (value: unknown): [string, unknown][] => Object.entries(value ?? {})
+
+/** Names of kinds that no single field names, unless they have a description. */
 const composed: Readonly<Record<string, (resource: Resource) => string>> = {
   tunnel_session: ({ metadata, ip }) => text(metadata) || `Agent at ${text(ip)}`,
   dashboard_session: ({ user_agent: agent, ip }) => `${browserName(text(agent))} at ${text(ip)}`,
@@ -47,6 +50,13 @@ const composed: Readonly<Record<string, (resource: Resource) => string>> = {
     const agent = isPlainObject(browser) ? part(browser['user_agent'], 'raw') : ''
     return `${browserName(agent)} at ${part(browser, 'ip_address')}`
   },
+  http_response_backend: ({ status_code: status }) => `Status ${String(status)}`,
+  tunnel_group_backend: ({ labels }) =>
+    entriesOf(labels)
+      .map(([name, value]) => `${name}=${String(value)}`)
+      .join(', '),
+  weighted_backend: ({ backends }) => `${counted(entriesOf(backends).length, 'backend')} by weight`,
+  failover_backend: ({ backends }) => `${counted(entriesOf(backends).length, 'backend')} in order`,
 }
 
 /** Certificates of public authorities often have no common name. */
@@ -58,7 +68,7 @@ function alternativeNames({ subject_alternative_names: others }: Resource): stri
 /** What people call a resource; its id if nothing else. */
 export function nameOf(kind: Kind, resource: Resource): string {
   const compose = composed[kind.name]
-  if (compose) return compose(resource)
+  if (compose) return text(resource['description']) || compose(resource) || keyOf(kind, resource)
   for (const name of NAMES) {
     const value = resource[name]
     if (typeof value === 'string' && value !== '') return value

@@ -124,7 +124,8 @@ function TrafficFilterBar(props: {
         ref={props.input}
         type="search"
         aria-label="Filter"
-        placeholder="status:5xx  host:shop.example.com  failed:any  path:/hooks  ip:192.0.2.0/24  words"
+        placeholder="status:5xx host:shop.example.com"
+        title="status:5xx host:shop.example.com failed:any path:/hooks ip:192.0.2.0/24, and words"
         list="traffic-completions"
         autocomplete="off"
         spellcheck={false}
