@@ -4,7 +4,7 @@ import { programOf } from '#bin/program.ts'
 import { completionScript } from '#cli/completion.ts'
 import { EPOCH } from './archive.ts'
 
-const program = await programOf(allCommands())
+const program = await programOf(allCommands)
 
 /** Where each shell of Debian finds completions, below /usr/share. */
 export const completions = (): { path: string; text: string }[] => [

@@ -2,7 +2,7 @@ import { returnStartMemory } from '#base/start-memory.ts'
 import { commandLine } from '#cli/agent/argv.ts'
 import { agentCommands } from '#cli/agent/commands.ts'
 import { adoptHostedVariables } from '#cli/invoked-as.ts'
-import { isKnown, programWith, runCommand } from '#bin/run-command.ts'
+import { isKnown, programFor, runCommand } from '#bin/run-command.ts'
 
 /**
  * Runs the command line of this process if the command is the agent's; returns whether it is. A bundle of this alone is
@@ -10,10 +10,9 @@ import { isKnown, programWith, runCommand } from '#bin/run-command.ts'
  */
 export async function runAgentLine(): Promise<boolean> {
   const line = commandLine(process.argv.slice(2))
-  const program = programWith(agentCommands())
-  if (!isKnown(line, program)) return false
+  if (!isKnown(line, agentCommands)) return false
   adoptHostedVariables(process.env)
   returnStartMemory()
-  await runCommand(program, line)
+  await runCommand(programFor(line, agentCommands), line)
   return true
 }

@@ -4,4 +4,4 @@ import { trustCommand } from '#cli/trust.ts'
 import { runProgram } from '#bin/program.ts'
 
 // The npm package `adit`: for a machine without a server.
-await runProgram([...agentCommands(), trustCommand()])
+await runProgram({ ...agentCommands, trust: trustCommand })

@@ -1,5 +1,5 @@
-import type { Command } from 'commander'
 import { agentCommands } from '#cli/agent/commands.ts'
+import type { CommandSet } from '#cli/command-set.ts'
 import { readyCommand } from '#cli/ready.ts'
 import { trustCommand } from '#cli/trust.ts'
 import { rotateCommand } from '#domains/acme/rotate-command.ts'
@@ -10,16 +10,16 @@ import { serveCommand } from '#server/command.ts'
 import { runProgram } from '#bin/program.ts'
 
 /** The commands of the whole product: agent and server. */
-export const allCommands = (): Command[] => [
-  ...agentCommands(),
-  serveCommand(),
-  readyCommand(),
-  backupCommand(),
-  restoreCommand(),
-  migrateCommand(),
-  doctorCommand(),
-  rotateCommand(),
-  trustCommand(),
-]
+export const allCommands: CommandSet = {
+  ...agentCommands,
+  serve: serveCommand,
+  ready: readyCommand,
+  backup: backupCommand,
+  restore: restoreCommand,
+  migrate: migrateCommand,
+  doctor: doctorCommand,
+  rotate: rotateCommand,
+  trust: trustCommand,
+}
 
-export const main = (): Promise<void> => runProgram(allCommands())
+export const main = (): Promise<void> => runProgram(allCommands)

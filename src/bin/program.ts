@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import { returnStartMemory } from '#base/start-memory.ts'
 import { commandLine } from '#cli/agent/argv.ts'
+import type { CommandSet } from '#cli/command-set.ts'
 import { completionCommand } from '#cli/completion.ts'
 import { adoptHostedVariables } from '#cli/invoked-as.ts'
-import { inheritExit, isKnown, programWith, runCommand } from '#bin/run-command.ts'
+import { inheritExit, isKnown, programFor, programWith, runCommand } from '#bin/run-command.ts'
 
 /** The program with the given commands and those that call the API. */
-export async function programOf(commands: readonly Command[]): Promise<Command> {
-  const program = base(commands)
+export async function programOf(commands: CommandSet): Promise<Command> {
+  const program = programWith(withCompletion(commands))
   const { apiCommand } = await import('#cli/api-command.ts')
   const { requestsCommand } = await import('#cli/requests/command.ts')
   const { dashboardCommand } = await import('#cli/dashboard.ts')
@@ -31,20 +32,21 @@ export async function programOf(commands: readonly Command[]): Promise<Command> 
 }
 
 /** Runs the command line of this process. */
-export async function runProgram(commands: readonly Command[]): Promise<void> {
+export async function runProgram(commands: CommandSet): Promise<void> {
   adoptHostedVariables(process.env)
   returnStartMemory()
   await runLine(process.argv.slice(2), commands)
 }
 
 /** Runs the command that the words of a command line name, and sets the exit code. */
-export async function runLine(words: readonly string[], commands: readonly Command[]): Promise<void> {
+export async function runLine(words: readonly string[], commands: CommandSet): Promise<void> {
   // The API commands are derived from the whole contract, which takes longer than all others: only on demand.
   const line = commandLine(words)
-  const known = base(commands)
-  const program = isKnown(line, known) ? known : await programOf(commands)
-  await runCommand(program, line)
+  const known = withCompletion(commands)
+  await runCommand(isKnown(line, known) ? programFor(line, known) : await programOf(commands), line)
 }
 
-const base = (commands: readonly Command[]): Command =>
-  programWith([...commands, completionCommand(() => programOf(commands))])
+const withCompletion = (commands: CommandSet): CommandSet => ({
+  ...commands,
+  completion: () => completionCommand(() => programOf(commands)),
+})

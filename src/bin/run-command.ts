@@ -1,17 +1,18 @@
 import { Command, CommanderError } from 'commander'
 import { ExitError } from '#base/exit-error.ts'
 import { spelledOut, type CommandLine } from '#cli/agent/argv.ts'
+import type { CommandSet } from '#cli/command-set.ts'
 import { failureOf } from '#cli/failure.ts'
 import { HOSTED_VERSION, hostedError, isHostedName } from '#cli/invoked-as.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
 /** The program with these commands and no others. */
-export function programWith(commands: readonly Command[]): Command {
+export function programWith(commands: CommandSet): Command {
   const program = new Command('adit')
     .description('Tunnels and ingress on a machine of your own.')
     .version(isHostedName ? `ngrok version ${HOSTED_VERSION}` : metadata.version)
     .exitOverride()
-  for (const command of commands) program.addCommand(inheritExit(command))
+  for (const make of Object.values(commands)) program.addCommand(inheritExit(make()))
   return program
 }
 
@@ -20,10 +21,13 @@ export function inheritExit(command: Command): Command {
   return command.exitOverride()
 }
 
-/** Whether a program has the command of a line, or prints its version for it. */
-export function isKnown({ words }: CommandLine, program: Command): boolean {
-  const [first = ''] = words
-  return ['--version', '-V'].includes(first) || program.commands.some(command => command.name() === first)
+/** Whether the command of a line is among these, or it asks for the version. */
+export const isKnown = ({ words: [first = ''] }: CommandLine, commands: CommandSet): boolean =>
+  ['--version', '-V'].includes(first) || Object.hasOwn(commands, first)
+
+/** The program for a line whose command is known, without the others. */
+export function programFor({ words: [first = ''] }: CommandLine, { [first]: make }: CommandSet): Command {
+  return programWith(make === undefined ? {} : { [first]: make })
 }
 
 /** Runs the command that a line names, and sets the exit code. */

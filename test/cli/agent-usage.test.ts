@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import type { Command } from 'commander'
 import { readSettings } from '#base/read-settings.ts'
+import { allCommands } from '#bin/main.ts'
 import { agentCommands } from '#cli/agent/commands.ts'
 import { endpointsOf, planOfFlags, withVariables } from '#cli/agent/plan.ts'
 import { type Plan } from '#cli/agent/tunnel-plan.ts'
@@ -11,10 +12,9 @@ import { type TunnelKind } from '#tunnel/tunnel-option.ts'
 import { flagName, flagsFor, optionRows } from '#tunnel/tunnel-options.ts'
 import { runCommand } from '../support/command-host.ts'
 
-const commands = new Map(agentCommands().map(command => [command.name(), command]))
-const helpOf = (name: string): string => {
+const helpOf = (kind: TunnelKind): string => {
   let text = ''
-  const command = commands.get(name) as Command
+  const command = agentCommands[kind]?.() as Command
   command.configureOutput({ writeOut: each => (text += each) })
   command.outputHelp()
   return text
@@ -38,8 +38,11 @@ suite('the help of', () => {
   test('adit lists all commands', async () => {
     const { stdout, code } = await runCommand(['--help'])
     assert.equal(code, 0)
-    for (const name of [...commands.keys(), 'serve', 'api', 'requests'])
+    for (const [name, make] of Object.entries(allCommands)) {
       assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
+      assert.equal(make().name(), name)
+    }
+    for (const name of ['api', 'requests', 'completion']) assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
   })
 })
 

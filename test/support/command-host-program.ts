@@ -29,7 +29,7 @@ async function run({ args, environment }: Invocation): Promise<Finished> {
   Object.defineProperty(process, 'stdout', { value: stdout, configurable: true })
   Object.defineProperty(process, 'stderr', { value: stderr, configurable: true })
   process.env = { ...environment }
-  await runLine(args, allCommands())
+  await runLine(args, allCommands)
   const code = Number(process.exitCode ?? 0)
   process.exitCode = undefined
   // Each command listens for it until its process ends.

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { addAgentFlags } from '#cli/agent/flags.ts'
 import { flagsOf } from '#cli/agent/given-flags.ts'
+import type { CommandSet } from '#cli/command-set.ts'
 import { HOSTED_VERSION, isHostedName } from '#cli/invoked-as.ts'
 import metadata from '../../../package.json' with { type: 'json' }
 
@@ -35,4 +36,8 @@ const creditsCommand = (): Command =>
     )
 
 /** Commands about the program itself. */
-export const aboutCommands = (): Command[] => [versionCommand(), updateCommand(), creditsCommand()]
+export const aboutCommands: CommandSet = {
+  version: versionCommand,
+  update: updateCommand,
+  credits: creditsCommand,
+}

@@ -4,6 +4,7 @@ import { authtokenCommand, configCommand, diagnoseCommand } from '#cli/agent/con
 import { addAgentFlags, addTunnelFlags } from '#cli/agent/flags.ts'
 import { flagsOf } from '#cli/agent/given-flags.ts'
 import { serviceCommand } from '#cli/agent/service/command.ts'
+import type { CommandSet } from '#cli/command-set.ts'
 import type { TunnelKind } from '#tunnel/tunnel-option.ts'
 
 interface TunnelCommand {
@@ -86,12 +87,12 @@ function startCommand(): Command {
 }
 
 /** The agent commands. Their code is loaded when one of them runs. */
-export const agentCommands = (): Command[] => [
-  ...tunnelCommands.map(tunnelCommand),
-  startCommand(),
-  configCommand(),
-  authtokenCommand(),
-  diagnoseCommand(),
-  serviceCommand(),
-  ...aboutCommands(),
-]
+export const agentCommands: CommandSet = {
+  ...Object.fromEntries(tunnelCommands.map(each => [each.kind, () => tunnelCommand(each)])),
+  start: startCommand,
+  config: configCommand,
+  authtoken: authtokenCommand,
+  diagnose: diagnoseCommand,
+  service: serviceCommand,
+  ...aboutCommands,
+}
