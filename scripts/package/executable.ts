@@ -51,7 +51,7 @@ export async function executable(platform = here): Promise<Executable> {
       output: 'adit.blob',
       disableExperimentalSEAWarning: true,
       useCodeCache: isCached,
-      execArgv: ['--max-semi-space-size=8'],
+      execArgv: ['--min-semi-space-size=8', '--max-semi-space-size=8'],
       assets: { 'main.cjs': 'main.cjs', ...(isCached && { 'main.cache': 'main.cache' }) },
     }
     writeFileSync(join(folder, 'sea.json'), JSON.stringify(config))

@@ -20,7 +20,7 @@ if (node === undefined) {
   process.exit(1)
 }
 const main = fileURLToPath(new URL('../lib/adit.cjs', import.meta.url))
-const args = ['--max-semi-space-size=8', main, ...process.argv.slice(2)]
+const args = ['--min-semi-space-size=8', '--max-semi-space-size=8', main, ...process.argv.slice(2)]
 
 // Replaces this process if Node can, so that signals reach the server itself.
 if (process.platform !== 'win32') process.execve?.(node, [node, ...args])
