@@ -6,6 +6,7 @@ import { checkInstallation, migrate } from '#store/migrations.ts'
 import { SqlStore } from '#store/sql-store.ts'
 import { PostgresHosts, type SessionParameters } from '#store/postgres-hosts.ts'
 import { refuseTransactionPooling } from '#store/postgres-pooling.ts'
+import { checkVersion } from '#store/postgres-version.ts'
 import { StoreError, type StoreErrorCode } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 
@@ -41,6 +42,7 @@ export async function openPostgres(url: string, observer?: StoreObserver): Promi
   await refuseTransactionPooling(hosts).catch(rethrow)
   const migrator = openEngine(hosts, migrating)
   try {
+    await migrator.run(checkVersion())
     await migrator.run(migrate(postgres))
   } finally {
     await migrator.close()
@@ -55,6 +57,7 @@ export const openEngine = (hosts: PostgresHosts, { pool, session }: EngineConfig
 export async function openPostgresForCopy(url: string, use: 'source' | 'target'): Promise<CopyEngine> {
   const engine = openEngine(new PostgresHosts(url), migrating)
   try {
+    await engine.run(checkVersion())
     await engine.run(use === 'source' ? checkInstallation(postgres) : migrate(postgres))
     const others = await engine.read({ text: OTHERS, values: [] })
     if (others.length > 0)

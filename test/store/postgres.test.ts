@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { openStore } from '#store/open.ts'
-import { openPostgres } from '#store/postgres.ts'
+import { openPostgres, openPostgresForCopy } from '#store/postgres.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
@@ -40,6 +40,24 @@ suite('postgres server', () => {
     const missing = server.url.replace('/postgres?', '/no_such_database?')
     await assert.rejects(openPostgres(missing), { name: 'StoreError', code: 'unusable', message: /3D000/ })
     await assert.rejects(openPostgres('postgresql://postgres@127.0.0.1:1/postgres'), unavailable)
+  })
+
+  test('is refused before any change if it is older than PostgreSQL 13', async () => {
+    const url = await server.newDatabase()
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    // What a server of that version says; test/outside has a real one.
+    await client.query(`CREATE FUNCTION public.current_setting(text) RETURNS text
+      LANGUAGE sql AS $$ SELECT '12.22'::text $$`)
+    const { pathname } = new URL(url)
+    await client.query(`ALTER DATABASE ${pathname.slice(1)} SET search_path = public, pg_catalog`)
+    const refused = { name: 'StoreError', code: 'unusable', message: /PostgreSQL 12\.22.*PostgreSQL 13/ }
+    await assert.rejects(openPostgres(url), refused)
+    for (const use of ['source', 'target'] as const)
+      await assert.rejects(openPostgresForCopy(url, use), refused)
+    const { rows } = await client.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
+    assert.deepEqual(rows, [])
+    await client.end()
   })
 
   test('works again after its connections were cut', async () => {

@@ -1,9 +1,19 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { until } from './until.ts'
@@ -47,11 +57,39 @@ export function account(): Account | undefined {
   return { uid: Number(line[1]), gid: Number(line[2]) }
 }
 
-function programs(): string {
+interface Programs {
+  readonly folder: string
+  readonly majorVersion: number
+  /** A data folder that these programs have made. */
+  readonly template: string
+}
+
+/** Those in a chosen folder; by default the newest of Debian. */
+function programsIn(chosen: string | undefined): Programs {
+  const folder = chosen ?? ofDebian()
+  const text = execFileSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' })
+  const majorVersion = Number(/ (\d+)\./.exec(text)?.[1])
+  const template =
+    chosen === undefined
+      ? join(root, `node_modules/.cache/postgres-${majorVersion}`)
+      : join(dirname(chosen), 'template')
+  return { folder, majorVersion, template }
+}
+
+function ofDebian(): string {
   const initdb = globSync('/usr/lib/postgresql/*/bin/initdb').toSorted().at(-1)
   if (initdb === undefined) throw new Error('PostgreSQL is missing: run scripts/install-test-parts.sh.')
   return dirname(initdb)
 }
+
+/** A standby gets the log from the primary; the rest is of the running server. */
+const NOT_COPIED: ReadonlySet<string> = new Set([
+  'pg_wal',
+  'pg_stat_tmp',
+  'postmaster.pid',
+  'postmaster.opts',
+])
+const FOLDERS = ['pg_wal', 'pg_stat_tmp']
 
 /** With owners and permissions, which PostgreSQL checks. */
 const copy = (from: string, to: string): Buffer => execFileSync('cp', ['--archive', from, to])
@@ -59,23 +97,29 @@ const copy = (from: string, to: string): Buffer => execFileSync('cp', ['--archiv
 const hasEnded = (server: ChildProcess | undefined): boolean =>
   server === undefined || server.exitCode !== null || server.signalCode !== null
 
-/** `settings` (`name=value`) are for what the tests' own would falsify. */
-export async function startPostgres(settings: readonly string[] = []): Promise<TestPostgres> {
-  const cluster = await newCluster([...SETTINGS, ...settings])
+/**
+ * `settings` (`name=value`) are for what the tests' own would falsify. TEST_POSTGRES names a folder with the programs of
+ * another version.
+ */
+export async function startPostgres(
+  settings: readonly string[] = [],
+  programs = process.env['TEST_POSTGRES'],
+): Promise<TestPostgres> {
+  const cluster = await newCluster([...SETTINGS, ...settings], programsIn(programs))
   return cluster.startAfter(() => cluster.initialise())
 }
 
-async function newCluster(settings: readonly string[]): Promise<Cluster> {
+async function newCluster(settings: readonly string[], programs: Programs): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'adit-pg-'))
   const user = account()
   if (user) chownSync(folder, user.uid, user.gid)
-  return new Cluster({ folder, user, bin: programs(), settings })
+  return new Cluster({ folder, user, programs, settings })
 }
 
 class Cluster implements TestPostgres {
   readonly #folder: string
   readonly #user: Account | undefined
-  readonly #bin: string
+  readonly #programs: Programs
   readonly #settings: readonly string[]
   #server: ChildProcess | undefined
   #databases = 0
@@ -89,12 +133,12 @@ class Cluster implements TestPostgres {
   constructor(options: {
     folder: string
     user: Account | undefined
-    bin: string
+    programs: Programs
     settings: readonly string[]
   }) {
     this.#folder = options.folder
     this.#user = options.user
-    this.#bin = options.bin
+    this.#programs = options.programs
     this.#settings = options.settings
     process.on('exit', this.#onExit)
   }
@@ -116,13 +160,13 @@ class Cluster implements TestPostgres {
 
   /** Copies a cluster that the first test on this machine made: `initdb` takes longer than many tests. */
   initialise(): void {
-    const template = join(root, 'node_modules/.cache', `postgres-${basename(dirname(this.#bin))}`)
+    const { template, majorVersion } = this.#programs
     if (existsSync(template)) return void copy(template, this.#data)
     const options = ['--pgdata', this.#data, '--username=postgres', '--auth=trust', '--encoding=UTF8']
-    // A locale whose order differs from that of bytes, as databases in production have.
-    options.push('--locale-provider=icu', '--icu-locale=en-US', '--locale=C.UTF-8')
-    options.push('--no-sync')
-    execFileSync(join(this.#bin, 'initdb'), options, { ...this.#user, cwd: this.#folder, stdio: 'pipe' })
+    options.push('--locale=C.UTF-8', '--no-sync')
+    // A locale whose order differs from that of bytes, as databases in production have; older versions have none of ICU.
+    if (majorVersion >= 15) options.push('--locale-provider=icu', '--icu-locale=en-US')
+    execFileSync(this.#program('initdb'), options, { ...this.#user, cwd: this.#folder, stdio: 'pipe' })
     const made = `${template}-${process.pid}`
     mkdirSync(dirname(template), { recursive: true })
     copy(this.#data, made)
@@ -142,8 +186,9 @@ class Cluster implements TestPostgres {
   }
 
   async startStandby(): Promise<TestPostgres> {
-    const standby = await newCluster(this.#settings)
-    await standby.startAfter(() => standby.#copyOf(this))
+    const standby = await newCluster(this.#settings, this.#programs)
+    const label = await this.#copyTo(standby.#data)
+    await standby.startAfter(() => standby.#follow(this, label))
     await this.administer(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
     await this.administer('SELECT pg_reload_conf()')
     return standby
@@ -153,14 +198,35 @@ class Cluster implements TestPostgres {
     return this.administer('SELECT pg_promote()')
   }
 
-  #copyOf(primary: Cluster): void {
-    const options = ['--pgdata', this.#data, '--write-recovery-conf', '--checkpoint=fast', '--no-sync']
-    options.push('--host', primary.#folder, '--username=postgres')
-    execFileSync(join(this.#bin, 'pg_basebackup'), options, {
-      ...this.#user,
-      cwd: this.#folder,
-      stdio: 'pipe',
-    })
+  /** A copy of the folder while the server runs; resolves to the label that makes it consistent. */
+  async #copyTo(data: string): Promise<string> {
+    const [begin, end] =
+      this.#programs.majorVersion >= 15
+        ? [`pg_backup_start('standby', fast => true)`, 'pg_backup_stop(wait_for_archive => false)']
+        : [`pg_start_backup('standby', true, false)`, 'pg_stop_backup(false, false)']
+    const client = new pg.Client({ connectionString: this.url })
+    await client.connect()
+    try {
+      await client.query(`SELECT ${begin}`)
+      const parts = readdirSync(this.#data).filter(name => !NOT_COPIED.has(name))
+      const as = { ...this.#user, cwd: this.#data, stdio: 'pipe' } as const
+      execFileSync('mkdir', ['--mode=700', data, ...FOLDERS.map(name => join(data, name))], as)
+      execFileSync('cp', ['--archive', ...parts, data], as)
+      const { rows } = await client.query<{ labelfile: string }>(`SELECT labelfile FROM ${end}`)
+      return rows[0]?.labelfile ?? ''
+    } finally {
+      await client.end()
+    }
+  }
+
+  #follow(primary: Cluster, label: string): void {
+    writeFileSync(join(this.#data, 'backup_label'), label)
+    writeFileSync(join(this.#data, 'standby.signal'), '')
+    const settings = `primary_conninfo = 'host=${primary.#folder} user=postgres'\n`
+    writeFileSync(join(this.#data, 'postgresql.auto.conf'), settings)
+    if (this.#user)
+      for (const name of ['backup_label', 'standby.signal', 'postgresql.auto.conf'])
+        chownSync(join(this.#data, name), this.#user.uid, this.#user.gid)
   }
 
   crash(): Promise<void> {
@@ -185,6 +251,10 @@ class Cluster implements TestPostgres {
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 })
   }
 
+  #program(name: string): string {
+    return join(this.#programs.folder, name)
+  }
+
   get #data(): string {
     return join(this.#folder, 'data')
   }
@@ -198,7 +268,7 @@ class Cluster implements TestPostgres {
       '-c',
       one,
     ])
-    const server = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], {
+    const server = spawn(this.#program('postgres'), ['-D', this.#data, ...settings], {
       ...this.#user,
       cwd: this.#folder,
       stdio: ['ignore', 'ignore', 'pipe'],

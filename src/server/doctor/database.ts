@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import type { Settings } from '#base/settings.ts'
+import { VERSION, versionProblem, type VersionRow } from '#store/postgres-version.ts'
 import { ok, problem, reasonOf, type CheckResult } from '#server/doctor/finding.ts'
 
 const WAIT_MS = 5000
@@ -39,8 +40,12 @@ async function postgres(url: string): Promise<CheckResult> {
   client.on('error', () => undefined)
   try {
     await client.connect()
-    const { rows } = await client.query<{ server_version: string }>('SHOW server_version')
-    return ok(CHECK, `PostgreSQL ${rows[0]?.server_version ?? ''}`)
+    const { rows } = await client.query<VersionRow>(VERSION)
+    const { version = '' } = rows[0] ?? {}
+    const wrong = versionProblem(version)
+    return wrong === undefined
+      ? ok(CHECK, `PostgreSQL ${version}`)
+      : problem(CHECK, wrong, 'Upgrade PostgreSQL, or use another server.')
   } catch (error) {
     // The URL is not shown: it may contain a password.
     return problem(
