@@ -8,10 +8,12 @@ import { canRetry } from '#gateway/backends/retry.ts'
 import type { RecentNames } from '#gateway/routing/recent-names.ts'
 import { type Awaited, forGroup, forHost, Reconnects } from '#gateway/routing/reconnects.ts'
 import type { Records } from '#registry/records/records.ts'
-import { groupOf } from '#registry/records/tunnel-group.ts'
+import { groupOf, type TunnelGroup } from '#registry/records/tunnel-group.ts'
+import type { TunnelIndex } from '#registry/tunnel-index.ts'
 
 export interface LinkLossOptions {
   readonly directory: Directory
+  readonly index: TunnelIndex
   readonly records: Records
   readonly recent: RecentNames
   /** How long a request waits for an agent; 0: not at all. */
@@ -94,7 +96,7 @@ export class LinkLoss {
     const { tunnel } = exchange.context
     if (refusal === 'agent_gone' && tunnel !== undefined && this.#isReplaced(tunnel)) return true
     const awaited = this.#awaited(exchange)
-    if (refusal === 'agent_gone' && tunnel !== undefined && this.#options.directory.tunnels.has(tunnel.id))
+    if (refusal === 'agent_gone' && tunnel !== undefined && this.#isListed(exchange, tunnel))
       return this.#again(exchange, awaited, Math.min(ms, againUntil - performance.now()))
     // Other processes may not know yet that the agent is gone.
     const expectedMs = refusal === 'agent_gone' ? ms : this.#expectedMs(exchange, awaited)
@@ -118,12 +120,23 @@ export class LinkLoss {
     return now !== undefined && now !== tunnel
   }
 
-  #awaited({ head, context }: Exchange): Awaited {
+  /** It, or another tunnel in its place: one that came online during the attempt would be awaited in vain. */
+  #isListed(exchange: Exchange, tunnel: TunnelRecord): boolean {
+    const { directory, index } = this.#options
+    if (directory.tunnels.has(tunnel.id)) return true
+    const group = this.#groupOf(exchange)
+    return (group === undefined ? index.pool(tunnel) : index.ofGroup(group)).length > 0
+  }
+
+  #awaited(exchange: Exchange): Awaited {
+    const group = this.#groupOf(exchange)
+    return group === undefined ? forHost(exchange.head.host) : forGroup(group)
+  }
+
+  #groupOf({ context: { backendId } }: Exchange): TunnelGroup | undefined {
     const backend =
-      context.backendId === undefined
-        ? undefined
-        : this.#options.records.get(tunnelGroupBackend, context.backendId)
-    return backend === undefined ? forHost(head.host) : forGroup(groupOf(backend))
+      backendId === undefined ? undefined : this.#options.records.get(tunnelGroupBackend, backendId)
+    return backend === undefined ? undefined : groupOf(backend)
   }
 
   #expectedMs({ head }: Exchange, awaited: Awaited): number {

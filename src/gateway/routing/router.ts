@@ -93,7 +93,7 @@ export class Router {
     this.#configurations = new EndpointConfigurations({ ...options, compiler })
     const { domain } = info
     const recent = (this.#recent = new RecentNames(directory, options.recent))
-    this.#linkLoss = new LinkLoss({ ...options, waitMs: info.reconnect_wait * 1000, recent })
+    this.#linkLoss = new LinkLoss({ ...options, index, waitMs: info.reconnect_wait * 1000, recent })
     const offline: Endpoint = async ({ head }) =>
       recent.has(head.host)
         ? { ...errorReply('endpoint_expected', head, { domain }), failure: 'not-sent' }

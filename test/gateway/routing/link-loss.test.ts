@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { DialError } from '#registry/agent-dialer.ts'
 import { group, httpsEdge, route, startPlan, to, visit } from './support.ts'
 import { until } from '../../support/until.ts'
@@ -126,6 +127,30 @@ suite('a request whose agent lost its connection', () => {
     }))
     await shop(plan)
     assert.equal((await visit(plan.router, HOST, { method: 'POST' })).status, 200)
+    assert.equal(refusals, -1)
+  })
+
+  test('is retried when another agent got the address while the process of the earlier one refused it', async () => {
+    let refusals = 1
+    let moved = async (): Promise<unknown> => undefined
+    await using plan = await startPlan({ info: { reconnect_wait: WAIT_MS / 1000 } }, ({ sessions }) => ({
+      dial: async (...args) => {
+        if (refusals-- <= 0) return sessions.dial(...args)
+        // A process that lagged behind learns both at once, before the other one responds.
+        await moved()
+        throw new DialError('offline', 'the agent has left')
+      },
+      command: (...args) => sessions.command(...args),
+      probe: id => sessions.probe(id),
+    }))
+    const agent = await shop(plan)
+    moved = async () => {
+      await drop(plan, agent)
+      await shop(plan)
+    }
+    const visiting = visit(plan.router, HOST, { method: 'POST' })
+    const timedOut = pause(WAIT_MS / 4, undefined, { ref: false })
+    assert.equal((await Promise.race([visiting, timedOut]))?.status, 200)
     assert.equal(refusals, -1)
   })
 
