@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import type { Settings } from '#base/settings.ts'
 import { linkUrl } from '#api/dashboard/links.ts'
 import { apiHost, dashboardHost } from '#base/own-names.ts'
@@ -12,10 +12,16 @@ interface Row {
   readonly value: string
 }
 
+/** A short path for a person in the working folder. A service is started in the root folder, where no person is. */
+export function shownPath(path: string, from = process.cwd()): string {
+  const near = relative(from, path)
+  return near.startsWith('..') || from === '/' ? resolve(path) : near || '.'
+}
+
 /** The start message. */
 export function welcome(running: Running, settings: Settings): string {
   const { url, first, warnings } = running
-  const file = (name: string) => join(relative('.', settings.data_dir) || '.', name)
+  const file = (name: string) => join(shownPath(settings.data_dir), name)
   const api = settings.api_url ?? url
   // A configured key is known already, and output may be kept for long.
   const made = settings.api_key === undefined ? first?.apiKey : undefined
@@ -80,7 +86,7 @@ function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
   const host = hostHere(agent)
   const variables = [
     ...(host === '127.0.0.1' && agent.port === 4443 ? [] : [`ADIT_SERVER_ADDR=${host}:${agent.port} `]),
-    ...(settings.data_dir === './data' ? [] : [`ADIT_DATA_DIR=${relative('.', settings.data_dir)} `]),
+    ...(settings.data_dir === './data' ? [] : [`ADIT_DATA_DIR=${shownPath(settings.data_dir)} `]),
   ].join('')
   return ['  Expose a local port, in another terminal:', '', `    ${variables}bin/adit http 3000`, '']
 }

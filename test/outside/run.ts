@@ -7,6 +7,7 @@ import { runH2spec, type Figure } from './h2spec.ts'
 import { runHttp2Clients } from './http2/clients.ts'
 import { runPostgres } from './postgres.ts'
 import { runSchemathesis } from './schemathesis.ts'
+import { runSystemd } from './systemd.ts'
 import { runWrappers } from './wrappers.ts'
 
 /** Attacks at their full length, and restarts under published SDKs; they start their own servers. */
@@ -55,6 +56,7 @@ function runAttacks(): Figure {
 const parts: Readonly<Record<string, (chosen: readonly string[]) => Promise<Figure[]>>> = {
   programs: runPrograms,
   attacks: async () => [runAttacks()],
+  systemd: async () => [await runSystemd()],
   postgres: async versions => [await runPostgres(versions)],
 }
 

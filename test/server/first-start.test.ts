@@ -6,6 +6,7 @@ import { readSettings } from '#base/read-settings.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { firstStart } from '#server/first-start.ts'
+import { shownPath } from '#server/welcome.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import { withCommit } from '../acme/answerer.ts'
 import { Folder } from '../support/folder.ts'
@@ -46,4 +47,11 @@ suite('the first start of two servers on one database at once', () => {
     assert.deepEqual([first?.apiKey.reveal(), second], [given.api_key.reveal(), undefined])
     assert.deepEqual(readdirSync(other.path).toSorted(), ['api-key', 'authtoken'])
   })
+})
+
+test('the start message names files for a person in the working folder, and for one anywhere after a service started', () => {
+  assert.equal(shownPath('/srv/adit/data', '/srv/adit'), 'data')
+  assert.equal(shownPath('/srv/adit', '/srv/adit'), '.')
+  assert.equal(shownPath('/var/lib/adit', '/srv/adit'), '/var/lib/adit')
+  assert.equal(shownPath('/var/lib/adit', '/'), '/var/lib/adit')
 })
