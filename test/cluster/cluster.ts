@@ -11,6 +11,9 @@ import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
+/** The program of an earlier version, which some nodes then run: test/outside/earlier.ts. */
+export const EARLIER = process.env['TEST_EARLIER']
+
 /** A loaded machine starts a server in this time. */
 export const SOON = 90_000
 
@@ -38,6 +41,7 @@ export class TestCluster implements AsyncDisposable {
   readonly postgres: TestPostgres
   readonly #database: string
   #hosts = 10
+  readonly #places = new Set<string>()
 
   private constructor(postgres: TestPostgres, database: string) {
     this.postgres = postgres
@@ -84,10 +88,24 @@ export class TestCluster implements AsyncDisposable {
       // Neither load balancers nor DNS resolvers are in front of it.
       ADIT_DRAIN_WAIT: '0',
     }
-    const process = await spawnServer(folder, environment, path)
+    const process = await spawnServer(
+      folder,
+      environment,
+      path ?? this.#programFor(host, place !== undefined),
+    )
     const node = { process, folder, host, environment }
     this.nodes.push(node)
     return node
+  }
+
+  /**
+   * With an earlier version: a node that is started again is of this one, as in an upgrade; before, those with a place of
+   * their own are of the earlier one, and of the others every second, beginning with the first, which makes the schema.
+   */
+  #programFor(host: string, isPlaced: boolean): string | undefined {
+    if (EARLIER === undefined || this.#places.has(host)) return undefined
+    this.#places.add(host)
+    return isPlaced || this.#places.size % 2 === 1 ? EARLIER : undefined
   }
 
   get first(): Node {

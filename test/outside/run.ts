@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { newFolder } from '../support/folder.ts'
 import { spawnServer } from '../support/server.ts'
+import { runEarlier } from './earlier.ts'
 import { runH2spec, type Figure } from './h2spec.ts'
 import { runHttp2Clients } from './http2/clients.ts'
 import { runPostgres } from './postgres.ts'
@@ -57,6 +58,7 @@ const parts: Readonly<Record<string, (chosen: readonly string[]) => Promise<Figu
   programs: runPrograms,
   attacks: async () => [runAttacks()],
   systemd: async () => [await runSystemd()],
+  earlier: runEarlier,
   postgres: async versions => [await runPostgres(versions)],
 }
 
