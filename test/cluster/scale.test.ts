@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,35 +7,13 @@ import pg from 'pg'
 import { migrations } from '#store/migrations.ts'
 import { newFolder } from '../support/folder.ts'
 import { until } from '../support/until.ts'
-import type { AgentsJob } from './agents-program.ts'
-import { type Node, nodesOf, SOON, TestCluster, untilStates } from './cluster.ts'
+import { nodesOf, SOON, TestCluster, untilStates } from './cluster.ts'
 import { idOf, load, serveEverywhere, untilTwoConnections } from './load.ts'
-import { agentAddress } from './sdk-agent.ts'
 import { SEED, seedTunnels } from './seed-tunnels.ts'
 
 const LONG = process.env['TEST_LONG'] !== undefined
-const AGENTS = LONG ? 10_000 : 200
-/** One process could not answer the heartbeats of all agents while they connect. */
-const PROCESSES = LONG ? 4 : 1
-const PROGRAM = join(import.meta.dirname, 'agents-program.ts')
 const TUNNELS = LONG ? 100_000 : 5000
 const OLDER = '0.0.9'
-/** All agents of CLU-10 have one credential. */
-const ROOM = {
-  ADIT_CREDENTIAL_SESSIONS: String(2 * AGENTS),
-  ADIT_CREDENTIAL_TUNNELS: String(2 * AGENTS),
-  // As servers run: the test would need its time for reading what 10,000 agents do.
-  ...(LONG && { ADIT_LOG_LEVEL: 'info' }),
-}
-
-/** Megabytes that a node has in memory, and had at most. */
-const memoryOf = ({ process: { child } }: Node): [now: number, most: number] => {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-  const read = (name: string): number =>
-    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1024
-  return [read('VmRSS'), read('VmHWM')]
-}
-
 /** The program of an earlier version, as far as the others see. */
 function olderProgram(): { readonly path: string } & Disposable {
   const root = join(import.meta.dirname, '../..')
@@ -54,7 +31,7 @@ suite('a cluster that grows and changes', () => {
   let cluster: TestCluster
   before(async () => {
     cluster = await TestCluster.empty()
-    await cluster.add(undefined, ROOM)
+    await cluster.add()
   })
   after(() => cluster[Symbol.asyncDispose]())
 
@@ -101,42 +78,12 @@ suite('a cluster that grows and changes', () => {
   test('CLU-11 a node starts beside many tunnels, and lists them', async t => {
     await seedTunnels(cluster.database, TUNNELS)
     const begun = performance.now()
-    const node = await cluster.add(undefined, ROOM)
+    const node = await cluster.add()
     t.diagnostic(`started in ${Math.round(performance.now() - begun)} ms beside ${TUNNELS} tunnels`)
     for (const each of [node, cluster.first])
       await until(() => nodesOf(each), {
         withinMs: SOON,
         fits: nodes => nodes.some(({ id, tunnels }) => id === SEED && tunnels === TUNNELS),
       })
-  })
-
-  test('CLU-10 many agents that lose their node at once are back at another one', async t => {
-    const [stays, lost] = [cluster.at(0), cluster.at(1)]
-    using programs = new DisposableStack()
-    const job: AgentsJob = {
-      addresses: [lost, stays].map(agentAddress),
-      authtoken: cluster.authtoken,
-      count: AGENTS / PROCESSES,
-    }
-    const started = Array.from({ length: PROCESSES }, async () => {
-      const child = programs.adopt(fork(PROGRAM), it => void it.kill())
-      child.send(job)
-      assert.deepEqual(await once(child, 'message'), [{}, undefined])
-    })
-    await Promise.all(started)
-    const stayer = await idOf(stays, stays)
-    const [normal] = memoryOf(stays)
-    const begun = performance.now()
-    await cluster.end(lost, 'SIGKILL')
-    await until(() => nodesOf(stays), {
-      what: 'all agents are at the other node',
-      withinMs: SOON,
-      fits: nodes =>
-        nodes.some(node => node.id === stayer && node.agents === AGENTS && node.tunnels === AGENTS),
-    })
-    const [, most] = memoryOf(stays)
-    t.diagnostic(`${AGENTS} agents were back after ${Math.round(performance.now() - begun)} ms`)
-    t.diagnostic(`${Math.round(normal)} MB before, ${Math.round(most)} MB at most`)
-    assert.ok(most <= 2 * normal, `${most} MB`)
   })
 })
