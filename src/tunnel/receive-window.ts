@@ -9,8 +9,9 @@ export interface RoundTrip {
 
 // Below this the initial window is no bottleneck, and a larger one would only delay others.
 const NEAR_MS = 1
-const FAST_ROUND_TRIPS = 2
-const SLOW_ROUND_TRIPS = 8
+// A lost packet delays all behind it by a round trip or two, with a queue on the link: for so long the credit must last.
+const FAST_ROUND_TRIPS = 4
+const SLOW_ROUND_TRIPS = 16
 
 /**
  * The receive window of one stream. Between Adit ends it grows while the stream is read as fast as it arrives, because
@@ -20,6 +21,8 @@ export class ReceiveWindow {
   readonly #budget: Budget
   readonly #roundTrip: RoundTrip
   #size = INITIAL_WINDOW
+  /** What it shrinks to while bytes are read. */
+  #aim = INITIAL_WINDOW
   #credit = INITIAL_WINDOW
   #largest = INITIAL_WINDOW
   // Bytes granted since then, to measure how long reading a whole window takes.
@@ -53,15 +56,19 @@ export class ReceiveWindow {
     return true
   }
 
-  /** Whether credit is due: at half a window, so that small reads do not cost a frame each. */
+  /**
+   * Whether credit is due: at half an initial window, so that small reads do not cost a frame each, and a large window is
+   * nearly full when a packet is lost.
+   */
   isDue(held: number): boolean {
-    return (this.#size - this.#credit - held) * 2 >= this.#size
+    return (this.#size - this.#credit - held) * 2 >= INITIAL_WINDOW
   }
 
   /** The credit for all bytes read, while `held` bytes were not. */
   grant(held: number): number {
     const read = this.#size - this.#credit - held
     if (this.#largest > INITIAL_WINDOW) this.#adapt(read)
+    this.#shrink(read)
     const increment = this.#size - this.#credit - held
     this.#credit += increment
     return increment
@@ -70,7 +77,7 @@ export class ReceiveWindow {
   /** Returns what the budget lent. */
   close(): void {
     this.#budget.unlend(this.#size - INITIAL_WINDOW)
-    this.#size = INITIAL_WINDOW
+    this.#size = this.#aim = INITIAL_WINDOW
     this.#largest = INITIAL_WINDOW
   }
 
@@ -82,7 +89,8 @@ export class ReceiveWindow {
     const since = this.#measuredSince
     if (since !== undefined && this.#measured < this.#size && !this.#budget.tight) return
     if (since === undefined) this.#measured = 0
-    else if (this.#budget.tight || now - since > SLOW_ROUND_TRIPS * roundTripMs) this.#halve()
+    else if (this.#budget.tight || now - since > SLOW_ROUND_TRIPS * roundTripMs)
+      this.#aim = Math.max(INITIAL_WINDOW, Math.floor(this.#size / 2))
     else if (now - since < FAST_ROUND_TRIPS * roundTripMs) this.#double()
     this.#measured = 0
     this.#measuredSince = now
@@ -91,11 +99,12 @@ export class ReceiveWindow {
   #double(): void {
     const more = Math.min(this.#size, this.#largest - this.#size)
     if (more > 0 && this.#budget.lend(more)) this.#size += more
+    this.#aim = this.#size
   }
 
-  /** With half a window read, at most the other half is in flight, so the peer never has too much credit. */
-  #halve(): void {
-    const less = Math.min(this.#size - INITIAL_WINDOW, Math.floor(this.#size / 2))
+  /** By no more than was read, because the peer has credit for the rest. */
+  #shrink(read: number): void {
+    const less = Math.min(read, this.#size - this.#aim)
     this.#budget.unlend(less)
     this.#size -= less
   }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { suite, test } from 'node:test'
+import { suite, test, type TestContext } from 'node:test'
 import { answerHeartbeat, startHeartbeat } from '#tunnel/heartbeat.ts'
 import type { MuxSessionOptions } from '#tunnel/mux-session-options.ts'
+import { Budget } from '#tunnel/budget.ts'
 import { MuxSession } from '#tunnel/mux-session.ts'
+import { ReceiveWindow, type RoundTrip } from '#tunnel/receive-window.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { DelayLine } from './delay-line.ts'
@@ -74,6 +76,37 @@ async function download({ gateway, next }: Far, bytes: number): Promise<number> 
   return performance.now() - started
 }
 
+interface Timed {
+  readonly window: ReceiveWindow
+  /** What the peer may send after each grant, and the size of the window then. */
+  readonly credit: readonly { readonly given: number; readonly size: number }[]
+  readonly read: (bytes: number, rate: { readonly bytesPerMs: number }) => void
+}
+
+/** A window of a stream that is read at once, by a clock of its own. */
+function timed(context: TestContext, way: RoundTrip): Timed {
+  const clock = { now: 0 }
+  context.mock.method(performance, 'now', () => clock.now)
+  const window = new ReceiveWindow(new Budget(64 * MIB), way)
+  window.mayGrowTo(4 * MIB)
+  const credit: { given: number; size: number }[] = []
+  let given = WINDOW
+  return {
+    window,
+    credit,
+    read: (bytes, { bytesPerMs }) => {
+      for (let at = 0; at < bytes; at += 65_536) {
+        assert.ok(window.receive(65_536))
+        given -= 65_536
+        clock.now += 65_536 / bytesPerMs
+        if (!window.isDue(0)) continue
+        given += window.grant(0)
+        credit.push({ given, size: window.size })
+      }
+    },
+  }
+}
+
 suite('windows', () => {
   test('grow on a long way until one stream is many times as fast as a fixed one', async context => {
     await using fixed = await farApart({})
@@ -128,6 +161,37 @@ suite('windows', () => {
       const credit = peer.frames.filter(({ kind, id: of }) => kind === 0x20 && of === id)
       return credit.reduce((sum, { body }) => sum + body.readUInt32BE(), WINDOW)
     }
+  })
+
+  test('give credit as often as small ones, so that a peer that waits for a lost packet still has some', async () => {
+    const { session, peer } = facing({ role: 'server', growTo: MIB })
+    session.measured(10_000)
+    const stream = await session.open(streamTypes.proxy)
+    stream.attach(new Counter())
+    const credits = (): number => peer.frames.filter(({ kind }) => kind === 0x20).length
+    const bring = async (): Promise<void> => {
+      for (let sent = 0; sent < WINDOW / 2; sent += 65_536) peer.send(frame(0x10, 2, Buffer.alloc(65_536)))
+      await peer.settle()
+    }
+    for (let round = 0; round < 30; round++) await bring()
+    const before = credits()
+    for (let round = 0; round < 8; round++) await bring()
+    assert.equal(credits() - before, 8)
+  })
+
+  test('are several times what a round trip brings, and so outlast one in which a packet is lost', context => {
+    const { window, read } = timed(context, { roundTripMs: 100 })
+    read(16 * MIB, { bytesPerMs: WINDOW / 100 })
+    assert.equal(window.size, 4 * WINDOW)
+  })
+
+  test('shrink by what was read, because the peer may still send the rest', context => {
+    const { window, read, credit } = timed(context, { roundTripMs: 100 })
+    read(16 * MIB, { bytesPerMs: MIB / 100 })
+    assert.equal(window.size, 4 * MIB)
+    read(16 * MIB, { bytesPerMs: WINDOW / 10_000 })
+    assert.equal(window.size, WINDOW)
+    assert.ok(credit.every(({ given, size }) => given >= 0 && given <= size))
   })
 
   test('shrink when a stream has become slow, and never take back credit that was given', async () => {
