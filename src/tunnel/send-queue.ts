@@ -97,13 +97,14 @@ export class SendQueue {
   #sendOrKeep(bytes: Buffer, flags: number, transferOwnership: boolean): void {
     const behind = this.#queue.length > 0
     const sends = !behind && !this.#writer.fullFor(bytes.length)
-    if (sends && bytes.length <= MAX_FRAME && bytes.length <= this.#window) {
+    const most = this.#writer.shareOf(1)
+    if (sends && bytes.length <= most && bytes.length <= this.#window) {
       if (bytes.length > 0 || flags === FIN) this.#frame(bytes, flags, transferOwnership)
       return
     }
     let at = 0
     while (at < bytes.length && sends && this.#window > 0 && !this.#writer.full) {
-      const size = Math.min(bytes.length - at, this.#window, MAX_FRAME)
+      const size = Math.min(bytes.length - at, this.#window, most)
       this.#frame(bytes.subarray(at, at + size), at + size === bytes.length ? flags : 0, transferOwnership)
       at += size
     }

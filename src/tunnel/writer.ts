@@ -12,14 +12,13 @@ import {
 } from '#tunnel/frame.ts'
 import { BlockPool } from '#tunnel/block-pool.ts'
 import { release } from '#tunnel/buffer-pool.ts'
+import { DrainRate, MOST_WAITING } from '#tunnel/drain-rate.ts'
 
 const WORD_BYTES = 4
 const DATA = frameTypes.data << 4
 // Below this, copying into the slab is cheaper than one more entry in the vectored write.
 const COPIED_BYTES = 16_384
 export const TEXT_BYTES = COPIED_BYTES
-/** Streams keep their bytes while this much waits for the socket, so that a late small frame is not far behind. */
-const HIGH_WATER = 262_144
 const PROMPT_BYTES = 4096
 const EMPTY = Buffer.alloc(0)
 
@@ -27,7 +26,7 @@ const EMPTY = Buffer.alloc(0)
 const smallSlabs = new BlockPool(4096, 4096)
 const usualSlabs = new BlockPool(65_536, 256)
 // For a turn with large bodies: it holds what usually leaves at once.
-const largeSlabs = new BlockPool(HIGH_WATER + MAX_FRAME, 16)
+const largeSlabs = new BlockPool(MOST_WAITING + MAX_FRAME, 16)
 
 /** The slabs that have room for so many bytes, if any has. */
 function slabsFor(bytes: number): BlockPool {
@@ -47,6 +46,7 @@ export class FrameWriter {
   // A socket is done with memory it has written; another stream may have passed it on to a reader that keeps it.
   readonly #reuses: boolean
   readonly #encrypted: boolean
+  readonly #rate = new DrainRate()
   readonly #turnEnds = (): void => {
     this.#scheduled = false
     this.#beforeFlush()
@@ -73,16 +73,18 @@ export class FrameWriter {
   }
 
   get full(): boolean {
-    return this.#pending + this.#socket.writableLength >= HIGH_WATER
+    return this.#waiting >= this.#rate.waiting
   }
 
   /**
    * Whether a frame of this size has to wait; a small one need not, or it would wait behind a frame of every stream.
    */
   fullFor(bytes: number): boolean {
-    return (
-      this.#pending + this.#socket.writableLength >= (bytes <= PROMPT_BYTES ? 2 * HIGH_WATER : HIGH_WATER)
-    )
+    return this.#waiting >= (bytes <= PROMPT_BYTES ? 2 * this.#rate.waiting : this.#rate.waiting)
+  }
+
+  get #waiting(): number {
+    return this.#pending + this.#socket.writableLength
   }
 
   /**
@@ -90,7 +92,7 @@ export class FrameWriter {
    * each has its turn soon, also on a slow link.
    */
   shareOf(streams: number): number {
-    return Math.min(MAX_FRAME, Math.max(PROMPT_BYTES, Math.floor(HIGH_WATER / streams)))
+    return Math.min(MAX_FRAME, Math.max(PROMPT_BYTES, Math.floor(this.#rate.waiting / streams)))
   }
 
   /** Whether frames of this turn wait to be written. */
@@ -208,7 +210,7 @@ export class FrameWriter {
       this.#writeAll()
       // Mostly the kernel has taken all by now, and a callback would cost more than the rest of a small write.
       if (this.#socket.writableLength > 0) this.#socket.write(EMPTY, this.#whenWritten())
-      else this.#written(this.#slabs, this.#spent)
+      else this.#written(this.#slabs, this.#spent, this.#turnBefore)
     }
   }
 
@@ -225,15 +227,17 @@ export class FrameWriter {
   #whenWritten(): (error?: Error | null) => void {
     const slabs = this.#slabs
     const spent = this.#spent
+    const bytes = this.#turnBefore
     this.#slabs = []
     this.#spent = []
     // After an error the socket may still hold the memory; only written memory is reused.
     return error => {
-      if (!error) this.#written(slabs, spent)
+      if (!error) this.#written(slabs, spent, bytes)
     }
   }
 
-  #written(slabs: Buffer[], spent: Buffer[]): void {
+  #written(slabs: Buffer[], spent: Buffer[], taken: number): void {
+    this.#rate.took(taken)
     if (this.#reuses) {
       for (const slab of slabs) slabsFor(slab.length).release(slab)
       for (const bytes of spent) release(bytes)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { accepting, exchange } from './exchange.ts'
 import { couple, Ear, facing, frame, listen, word } from './support.ts'
 
@@ -12,11 +13,12 @@ suite('flow control', () => {
     const stream = await session.open(3, Buffer.alloc(1000))
     assert.equal(stream.write(Buffer.alloc(MIB)), false)
     stream.end()
-    await peer.settle()
     const sent = (): number =>
       peer.frames
         .filter(({ id, kind }) => id === 2 && kind >> 4 === 1)
         .reduce((sum, { body }) => sum + body.length, 0)
+    await until(sent, { fits: bytes => bytes >= WINDOW })
+    await peer.settle()
     assert.equal(sent(), WINDOW)
     peer.send(frame(0x20, 2, word(1)))
     await peer.settle()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { streamTypes } from '#tunnel/stream-types.ts'
+import { until } from '../support/until.ts'
 import { Ear, facing, frame, hex, listen, word } from './support.ts'
 
 suite('frames on the wire', () => {
@@ -84,9 +85,10 @@ suite('frames on the wire', () => {
     await session.open(0)
     const stream = await session.open(0)
     assert.equal(stream.write(Buffer.alloc(300_000)), false)
-    await peer.settle()
     const sent = (): number =>
       peer.frames.filter(({ id }) => id === 5).reduce((sum, { body }) => sum + body.length, 0)
+    await until(sent, { fits: bytes => bytes >= 262_144 })
+    await peer.settle()
     assert.equal(sent(), 262_144)
     peer.send(hex('00000420 00000005 0000029f'))
     await peer.settle()

@@ -3,8 +3,7 @@ import { duplexPair } from 'node:stream'
 import { suite, test } from 'node:test'
 import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import { tlsEnds } from './links.ts'
-import { couple, facing, frame, listen, Peer, word } from './support.ts'
+import { couple, facing, frame, listen, word } from './support.ts'
 import { until } from '../support/until.ts'
 
 const NUDGE = '00000420 7ffffffe 00000001'.replaceAll(' ', '')
@@ -52,23 +51,6 @@ suite('a session', () => {
     for (const stream of streams) stream.end(Buffer.from('x'))
     await peer.next(({ id, kind }) => id === 4 && kind === 0x11)
     assert.deepEqual(chunks, [12 + 12 + 9 + 9])
-  })
-
-  test('writes the frames of one turn to a TLS socket in one piece, also large ones', async context => {
-    const { accepted, outgoing } = await tlsEnds()
-    const session = new MuxSession(outgoing, { role: 'server' })
-    const peer = new Peer(accepted)
-    const streams = await Promise.all([session.open(3), session.open(3), session.open(3)])
-    await peer.next(({ id }) => id === 6)
-    const write = context.mock.method(outgoing, 'write')
-    const bodies = streams.map(({ id }) => Buffer.alloc(65_536, id))
-    for (const [at, stream] of streams.entries()) stream.end(bodies[at])
-    await peer.next(({ id, kind }) => id === 6 && kind === 0x11)
-    const sizes = write.mock.calls.map(({ arguments: [bytes] }) => bytes.length)
-    assert.deepEqual(sizes, [3 * (8 + 65_536)])
-    const sent = peer.frames.filter(({ kind }) => kind === 0x11).map(({ body }) => body)
-    assert.deepEqual(sent, bodies)
-    session.close()
   })
 
   test('gives each of many streams a turn soon when the link is slow', async () => {
