@@ -1,3 +1,4 @@
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
@@ -9,6 +10,8 @@ export interface PostJob {
   /** POST bodies as stored by the receiver: a JSON list. */
   readonly file: string
   readonly size: number
+  /** With an HMAC of each body, as a webhook has. */
+  readonly signed: boolean
 }
 
 export interface PostFigures {
@@ -16,10 +19,16 @@ export interface PostFigures {
   readonly cpu: number
 }
 
+const key = createSecretKey(randomBytes(24))
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-async function post(port: number, body: Buffer): Promise<void> {
-  const headers = { 'content-type': 'application/json', 'content-length': body.length }
+const signatureOf = (body: Buffer): Record<string, string> => ({
+  'webhook-signature': `v1,${createHmac('sha256', key).update(`evb.${Date.now()}.`).update(body).digest('base64')}`,
+})
+
+async function post({ port, signed }: PostJob, body: Buffer): Promise<void> {
+  const fields = { 'content-type': 'application/json', 'content-length': body.length }
+  const headers = signed ? { ...fields, ...signatureOf(body) } : fields
   const asked = request({ agent, host: '127.0.0.1', port, method: 'POST', path: '/', headers }).end(body)
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
   if (answer.statusCode !== 204) throw new Error(`the receiver answered ${answer.statusCode}`)
@@ -31,12 +40,13 @@ function eventsIn(file: string): string[] {
   return contents.flatMap(text => JSON.parse(text) as object | object[]).map(event => JSON.stringify(event))
 }
 
-async function postAll({ port, file, size }: PostJob): Promise<PostFigures> {
+async function postAll(job: PostJob): Promise<PostFigures> {
+  const { file, size } = job
   const events = eventsIn(file)
   const before = process.cpuUsage()
   for (let at = 0; at < events.length; at += size) {
     const text = events.slice(at, at + size).join(',')
-    await post(port, Buffer.from(size === 1 ? text : `[${text}]`))
+    await post(job, Buffer.from(size === 1 ? text : `[${text}]`))
   }
   // Idle until the next job, it could be closed by the receiver just when it is used again.
   agent.destroy()

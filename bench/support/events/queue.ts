@@ -48,9 +48,9 @@ async function delivered({ adit, load, webhook, file }: Parts, size: number): Pr
 export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGenerator<Row> {
   const parts: Parts = { adit, load, webhook, file: join(adit.dataDir, 'posted.json') }
   const poster = program('post-program.ts')
-  const posted = async (size: number): Promise<Figures> => {
+  const posted = async (size: number, signed: boolean): Promise<Figures> => {
     await webhook.ask({ work: 'take' })
-    const job: PostJob = { port: webhook.port, file: parts.file, size }
+    const job: PostJob = { port: webhook.port, file: parts.file, size, signed }
     const { cpu } = await ask<PostFigures>(poster, job)
     const { milliseconds } = await webhook.until(EVENTS)
     return { rate: (EVENTS / milliseconds) * 1000, cpu }
@@ -58,15 +58,23 @@ export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGen
   try {
     for (const { size, target } of sizes) {
       const ours = (): Promise<Figures> => delivered(parts, size)
-      const bare = (): Promise<Figures> => posted(size)
+      const bare = (): Promise<Figures> => posted(size, false)
+      const signed = (): Promise<Figures> => posted(size, true)
       // Warm up the compiler.
       await ours()
       await bare()
-      const results = await inTurn({ ours, bare })
+      await signed()
+      const results = await inTurn({ ours, bare, signed })
       const compared = { ours: results['ours'] ?? [], peer: results['bare'] ?? [] }
       const name = `${EVENTS} queued events, ${size} in a POST, vs a bare loop of such POSTs`
       yield { name, ...cellsOf(compared, 'rate', perSecond), ...target }
       yield { name: `${name}, CPU`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
+      const limit = { ours: compared.ours, peer: results['signed'] ?? [] }
+      yield { name: `${name} with signatures`, ...cellsOf(limit, 'rate', perSecond) }
+      yield {
+        name: `${name} with signatures, CPU`,
+        ...cellsOf(limit, 'cpu', value => `${value.toFixed(2)} s`),
+      }
     }
   } finally {
     poster.kill()
