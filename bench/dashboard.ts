@@ -4,7 +4,8 @@ import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
 import { bundleDashboard } from '#api/dashboard/bundle.ts'
 import { World } from '../test/e2e/edges/world.ts'
-import { Dashboard, launch } from '../test/ui/dashboard/support.ts'
+import { launchChromium } from '../test/support/chromium.ts'
+import { openDashboard } from './support/dashboard-page.ts'
 import type { Row } from './support/row.ts'
 
 const ROUNDS = 5
@@ -26,7 +27,7 @@ export async function* dashboard(): AsyncGenerator<Row> {
   const agent = await world.agent()
   const forwardTo = await world.service((_, response) => response.end('hello'))
   await agent.listen({ proto: 'http', domain: 'bench.adit.localhost', forwardTo })
-  const browser = parts.adopt(await launch(), it => it.close())
+  const browser = parts.use(await launchChromium())
 
   const { files } = await bundleDashboard()
   const size = [...files.values()].reduce((sum, text) => sum + gzipSync(text).length, 0) / 1000
@@ -74,14 +75,14 @@ const watch = `new MutationObserver(() => {
 async function timesToUse(browser: Browser, world: World): Promise<Record<string, number>> {
   const rounds: Record<string, number>[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    await using signedIn = await Dashboard.open(browser, world.server.api)
+    await using signedIn = await openDashboard(browser, world.server.api)
     const { page } = signedIn
     const session = await page.context().newCDPSession(page)
     await session.send('Network.enable')
     await session.send('Network.setCacheDisabled', { cacheDisabled: true })
     await session.send('Network.emulateNetworkConditions', NETWORK)
     await page.addInitScript(watch)
-    await page.goto(`${signedIn.url}/dashboard`)
+    await page.goto(`${world.server.api.url}/dashboard`)
     await page.locator(shown['until the overview has its figures']).first().waitFor()
     rounds.push((await page.evaluate('window.seen')) as Record<string, number>)
   }
@@ -98,9 +99,10 @@ const medianOf = (values: readonly number[]): number =>
 
 /** The durations, in milliseconds, of the tasks that block the page for more than 50 ms. */
 async function longTasks(browser: Browser, world: World): Promise<number[]> {
-  await using signedIn = await Dashboard.open(browser, world.server.api)
+  await using signedIn = await openDashboard(browser, world.server.api)
   const { page } = signedIn
-  await signedIn.visit('/requests', 'Traffic')
+  await page.goto(`${world.server.api.url}/dashboard/requests`)
+  await page.getByRole('heading', { level: 1, name: 'Traffic' }).waitFor()
   await page.evaluate(
     `window.tasks = []; new PerformanceObserver(list => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask' })`,
   )

@@ -1,39 +1,27 @@
 import { parseArgs } from 'node:util'
-import { api } from './api.ts'
-import { capture } from './capture.ts'
-import { certificates } from './certificates.ts'
-import { cluster } from './cluster.ts'
-import { dashboard } from './dashboard.ts'
-import { distance } from './distance.ts'
-import { edges } from './edges.ts'
-import { events } from './events.ts'
-import { footprint } from './footprint.ts'
-import { memory } from './memory.ts'
-import { scale } from './scale.ts'
 import { writeSection } from './support/document.ts'
 import { heading, render, type Row, type Topic } from './support/row.ts'
 import { toolVersions } from './support/tools.ts'
-import { tunnel } from './tunnel.ts'
-import { workers } from './workers.ts'
 
-const topics: Readonly<Record<string, Topic>> = {
-  api,
-  capture,
-  certificates,
-  cluster,
-  dashboard,
-  distance,
-  edges,
-  events,
-  footprint,
-  memory,
-  scale,
-  tunnel,
-  workers,
+// Loaded when it runs: some topics load programs that print messages of their own.
+const topics: Readonly<Record<string, () => Promise<Topic>>> = {
+  api: async () => (await import('./api.ts')).api,
+  capture: async () => (await import('./capture.ts')).capture,
+  certificates: async () => (await import('./certificates.ts')).certificates,
+  cluster: async () => (await import('./cluster.ts')).cluster,
+  dashboard: async () => (await import('./dashboard.ts')).dashboard,
+  distance: async () => (await import('./distance.ts')).distance,
+  edges: async () => (await import('./edges.ts')).edges,
+  events: async () => (await import('./events.ts')).events,
+  footprint: async () => (await import('./footprint.ts')).footprint,
+  memory: async () => (await import('./memory.ts')).memory,
+  scale: async () => (await import('./scale.ts')).scale,
+  tunnel: async () => (await import('./tunnel.ts')).tunnel,
+  workers: async () => (await import('./workers.ts')).workers,
 }
 
-/** Those that measure other programs. */
-const withPeers = ['cluster', 'memory', 'tunnel', 'edges', 'events', 'workers']
+/** Topics that measure other programs. */
+const topicsWithPeers = ['cluster', 'memory', 'tunnel', 'edges', 'events', 'workers']
 
 // `npm run bench -- NAME` runs the topics whose name contains NAME; --write stores their tables in docs/benchmarks.md.
 const { values, positionals } = parseArgs({
@@ -42,18 +30,19 @@ const { values, positionals } = parseArgs({
 })
 const [wanted = 'all'] = positionals
 const chosen = Object.keys(topics).filter(name => wanted === 'all' || name.includes(wanted))
-if (chosen.length === 0) throw new Error(`"${wanted}" is no topic: ${Object.keys(topics).join(', ')} or all`)
+if (chosen.length === 0)
+  throw new Error(`"${wanted}" is not a topic; topics: ${Object.keys(topics).join(', ')} or all`)
 
 async function run(name: string, measure: Topic): Promise<void> {
-  const begun = performance.now()
-  const versions = withPeers.includes(name) ? toolVersions() : ''
+  const startedAt = performance.now()
+  const versions = topicsWithPeers.includes(name) ? toolVersions() : ''
   if (versions) console.log(versions)
   const rows: Row[] = []
   for await (const row of measure()) {
     console.log(render(row))
     rows.push(row)
   }
-  const seconds = Math.round((performance.now() - begun) / 1000)
+  const seconds = Math.round((performance.now() - startedAt) / 1000)
   console.log(`${name}: ${seconds} s`)
   if (values.write) await writeSection(name, rows, { versions, seconds })
 }
@@ -61,8 +50,8 @@ async function run(name: string, measure: Topic): Promise<void> {
 console.log(heading())
 for (const name of chosen) {
   try {
-    const measure = topics[name]
-    if (measure) await run(name, measure)
+    const load = topics[name]
+    if (load) await run(name, await load())
   } catch (error) {
     // The others still run, and the document keeps the earlier table of this one.
     console.error(`${name}:`, error)

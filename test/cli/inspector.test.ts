@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { buffer } from 'node:stream/consumers'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { visit as visitAny } from '../agent/support.ts'
 import { webService } from './agent-support.ts'
 import { run } from './run.ts'
 import { LocalAgent } from './local-api-support.ts'
-import { CHROMIUM } from '../support/chromium.ts'
+import { launchChromium } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
@@ -15,7 +15,7 @@ let server: TestServer
 let browser: Browser
 before(async () => {
   server = await startServer()
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
+  browser = await launchChromium()
 })
 after(async () => {
   await browser.close()

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { suite, test } from 'node:test'
-import { chromium } from 'playwright-core'
-import { CHROMIUM } from '../../support/chromium.ts'
+import { launchChromium } from '../../support/chromium.ts'
 import { World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { OpenId, Surfer } from './openid.ts'
@@ -174,10 +173,7 @@ suite('OpenID Connect with a certified provider', () => {
 suite('a real browser', () => {
   test('signs in, comes back, signs out, and is then a stranger', async () => {
     await whole({}, {}, async ({ world, site }) => {
-      const browser = await chromium.launch({
-        executablePath: CHROMIUM,
-        args: ['--no-sandbox', `--host-resolver-rules=MAP *.test 127.0.0.1`],
-      })
+      const browser = await launchChromium('--host-resolver-rules=MAP *.test 127.0.0.1')
       try {
         const context = await browser.newContext({ ignoreHTTPSErrors: true })
         const page = await context.newPage()

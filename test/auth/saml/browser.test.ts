@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { chromium } from 'playwright-core'
 import { World } from '../../e2e/edges/world.ts'
-import { CHROMIUM } from '../../support/chromium.ts'
+import { launchChromium } from '../../support/chromium.ts'
 import { Provider } from './provider.ts'
 import { sharedKeys } from './support.ts'
 
@@ -30,10 +29,7 @@ suite('SAML in a real browser', () => {
       const { hostname, pathname } = new URL(String(body.saml.metadata_url))
       provider.learn((await world.ask(hostname + pathname)).text)
 
-      await using browser = await chromium.launch({
-        executablePath: CHROMIUM,
-        args: ['--no-sandbox', '--host-resolver-rules=MAP * 127.0.0.1'],
-      })
+      await using browser = await launchChromium('--host-resolver-rules=MAP * 127.0.0.1')
       const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage()
       page.setDefaultTimeout(120_000)
       const home = `https://${HOST}:${world.server.bound.https?.port}`

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { chromium } from 'playwright-core'
-import { CHROMIUM } from '../../support/chromium.ts'
+import { launchChromium } from '../../support/chromium.ts'
 import { until } from '../../support/until.ts'
 import type { Surfer } from '../oidc/openid.ts'
 import { ann } from '../providers/support.ts'
@@ -129,10 +128,7 @@ suite('a route with several ways to sign in', () => {
   })
 
   test('works in a real browser, by keyboard and under the policy of the page', async () => {
-    await using browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ['--no-sandbox', '--host-resolver-rules=MAP *.test 127.0.0.1'],
-    })
+    await using browser = await launchChromium('--host-resolver-rules=MAP *.test 127.0.0.1')
     const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage()
     page.setDefaultTimeout(120_000)
     const complaints: string[] = []
