@@ -6,7 +6,7 @@ import { aditTunnel, type AditOptions } from './support/peers/adit.ts'
 import { upstream } from './support/peers/nginx.ts'
 import { ask, program } from './support/programs.ts'
 import { perSecond, type Row } from './support/row.ts'
-import { works } from './support/works.ts'
+import { workloads } from './support/workloads.ts'
 
 const notInspected = { flags: ['--inspect', 'off'] }
 
@@ -30,7 +30,7 @@ export async function* capture(): AsyncGenerator<Row> {
   for (const [place, options] of Object.entries(pairs)) {
     await using on = await aditTunnel(join(folder, `${place}-on`), target, options.on)
     await using off = await aditTunnel(join(folder, `${place}-off`), target, options.off)
-    for (const work of works.filter(({ name }) => name.startsWith('small answers'))) {
+    for (const work of workloads.filter(({ name }) => name.startsWith('small answers'))) {
       const measured = await interleave({
         on: () => work.measure(on.http, on, folder),
         off: () => work.measure(off.http, off, folder),

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Domain, Host, makeDomains } from './support/certificates/domains.ts'
-import { type Shaken, Shakers } from './support/certificates/shaken.ts'
+import { type Domain, AditHost, makeDomains } from './support/certificates/domains.ts'
+import { type HandshakeTarget, HandshakeLoad } from './support/certificates/handshake-load.ts'
 import { cellsOf } from './support/edges/rated.ts'
 import { inTurn } from './support/interleave.ts'
 import { ask, program } from './support/programs.ts'
@@ -15,7 +15,7 @@ const DOMAINS = 1000
 const onlyName = (name: string): string[] => Array.from({ length: DOMAINS }, () => name)
 
 /** A bare `node:tls` server with one certificate. */
-async function barePeer(parts: AsyncDisposableStack, { name, leaf }: Domain): Promise<Shaken> {
+async function barePeer(parts: AsyncDisposableStack, { name, leaf }: Domain): Promise<HandshakeTarget> {
   const child = program('tls-peer-program.ts')
   parts.defer(() => void child.kill())
   const job: TlsPeerJob = { cert: leaf.certificatePem, key: leaf.privateKeyPem.reveal() }
@@ -24,12 +24,16 @@ async function barePeer(parts: AsyncDisposableStack, { name, leaf }: Domain): Pr
 }
 
 interface Servers {
-  readonly many: Shaken
-  readonly one: Shaken
-  readonly bare: Shaken
+  readonly many: HandshakeTarget
+  readonly one: HandshakeTarget
+  readonly bare: HandshakeTarget
 }
 
-async function* shake(shakers: Shakers, work: 'full' | 'resumed', servers: Servers): AsyncGenerator<Row> {
+async function* shake(
+  shakers: HandshakeLoad,
+  work: 'full' | 'resumed',
+  servers: Servers,
+): AsyncGenerator<Row> {
   // Repeated before each workload, as tickets last only for minutes.
   for (const each of Object.values(servers)) await shakers.visit(each)
   // Warm up the compiler.
@@ -58,8 +62,8 @@ export async function* certificates(): AsyncGenerator<Row> {
   const domains = await makeDomains(DOMAINS)
   const [first] = domains
   if (first === undefined) throw new Error('there are no domains')
-  const hosted = async (name: string, served: readonly Domain[]): Promise<Host> =>
-    parts.use(await Host.start(join(folder, name), served))
+  const hosted = async (name: string, served: readonly Domain[]): Promise<AditHost> =>
+    parts.use(await AditHost.start(join(folder, name), served))
   const many = await hosted('many', domains)
   const one = await hosted('one', [first])
   yield {
@@ -75,7 +79,7 @@ export async function* certificates(): AsyncGenerator<Row> {
     one: { pid: one.pid, port: one.port, names: onlyName(first.name) },
     bare: await barePeer(parts, first),
   }
-  using shakers = new Shakers()
+  using shakers = new HandshakeLoad()
   yield* shake(shakers, 'full', servers)
   yield* shake(shakers, 'resumed', servers)
 }

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { privateBytes, residentBytes, Running } from './support/processes.ts'
+import { privateBytes, residentBytes, RunningProgram } from './support/processes.ts'
 import type { Row } from './support/row.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -41,7 +41,7 @@ function waysIn(folder: string): Way[] {
 }
 
 const started = ([program = '', ...args]: readonly string[], environment: Record<string, string> = {}) =>
-  new Running(program, args, environment)
+  new RunningProgram(program, args, environment)
 
 const listeners = Object.fromEntries(
   ['API', 'HTTP', 'HTTPS', 'AGENT', 'SSH'].map(name => [`ADIT_${name}_ADDR`, '127.0.0.1:0']),
@@ -52,7 +52,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Median seconds from the start of a command to its first output. */
-async function secondsUntil(pattern: RegExp, start: () => Running): Promise<number> {
+async function secondsUntil(pattern: RegExp, start: () => RunningProgram): Promise<number> {
   const times: number[] = []
   for (let at = 0; at < STARTS; at++) {
     const begun = performance.now()
@@ -64,7 +64,7 @@ async function secondsUntil(pattern: RegExp, start: () => Running): Promise<numb
 }
 
 /** Resolves at the first output, without the polling of `until`. */
-async function printed(command: Running, pattern: RegExp): Promise<void> {
+async function printed(command: RunningProgram, pattern: RegExp): Promise<void> {
   while (!pattern.test(command.output)) {
     if (command.child.stdout?.closed === true) throw new Error(`it ended: ${command.output}`)
     await Promise.race([once(command.child.stdout ?? command.child, 'data'), once(command.child, 'close')])

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { IdleAnswer, IdleJob } from './support/idle-program.ts'
 import { seconds } from './support/interleave.ts'
 import { aditTunnel } from './support/peers/adit.ts'
-import type { Contender, Door } from './support/peers/contender.ts'
+import type { Contender, Address } from './support/peers/contender.ts'
 import { frp } from './support/peers/frp.ts'
 import { upstream } from './support/peers/nginx.ts'
 import { residentBytes } from './support/processes.ts'
@@ -31,7 +31,7 @@ const works: readonly { readonly name: string; readonly of: (peer: Weighed) => P
 ]
 
 interface Weighed {
-  readonly door: Door
+  readonly door: Address
   readonly pids: readonly number[]
   readonly folder: string
 }

@@ -17,7 +17,7 @@ import { stunnelPair } from './support/peers/stunnel.ts'
 import { ask, program } from './support/programs.ts'
 import { ABSENT, type Row } from './support/row.ts'
 import { missingTools } from './support/tools.ts'
-import { type Shown, type Work, works } from './support/works.ts'
+import { type Figure, type Workload, workloads } from './support/workloads.ts'
 
 /** BENCH_PEERS=nginx,frp selects peers, BENCH_WORK=TCP selects workloads by name. */
 const chosen = (process.env['BENCH_PEERS'] ?? '').split(',').filter(Boolean)
@@ -93,7 +93,7 @@ class Field implements AsyncDisposable {
   }
 }
 
-function compared(work: Work, shown: Shown, ours: number, peer: string, theirs: number): Row {
+function compared(work: Workload, shown: Figure, ours: number, peer: string, theirs: number): Row {
   const label = shown.label === undefined ? '' : `, ${shown.label}`
   const target = peer === LIMIT ? undefined : (shown.targets?.[peer] ?? shown.others)
   const text = (value: number) => (Number.isNaN(value) ? ABSENT : shown.show(value))
@@ -106,7 +106,7 @@ function compared(work: Work, shown: Shown, ours: number, peer: string, theirs: 
   }
 }
 
-function* rowsOf(work: Work, results: Readonly<Record<string, Figures>>): Generator<Row> {
+function* rowsOf(work: Workload, results: Readonly<Record<string, Figures>>): Generator<Row> {
   for (const shown of work.shown) {
     const of = (name: string) => results[name]?.[shown.key] ?? Number.NaN
     for (const peer of Object.keys(peers)) {
@@ -127,7 +127,7 @@ export async function* tunnel(): AsyncGenerator<Row> {
   await using field = new Field()
   await field.start()
   yield* field.absent
-  for (const work of works) {
+  for (const work of workloads) {
     if (!work.name.includes(wantedWork)) continue
     const able = field.contenders.flatMap(contender => {
       const door = contender[work.door]

@@ -7,7 +7,7 @@ import type { Contender } from './support/peers/contender.ts'
 import { upstream } from './support/peers/nginx.ts'
 import { ask, program } from './support/programs.ts'
 import type { Row } from './support/row.ts'
-import { works } from './support/works.ts'
+import { workloads } from './support/workloads.ts'
 
 const COUNTS = [1, 2, 4] as const
 /** Requests, transfers and handshakes: what processes can share. */
@@ -36,7 +36,7 @@ export async function* workers(): AsyncGenerator<Row> {
     const environment = { ADIT_WORKERS: String(count) }
     contenders.set(count, parts.use(await aditTunnel(own, { http: http.port, tcp: port }, { environment })))
   }
-  for (const work of works.filter(({ name }) => COMPARED.has(name))) {
+  for (const work of workloads.filter(({ name }) => COMPARED.has(name))) {
     const able = [...contenders].flatMap(([count, contender]) => {
       const door = contender[work.door]
       return door ? [[nameOf(count), () => work.measure(door, contender, folder)] as const] : []

@@ -12,14 +12,14 @@ import type { Kind } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
 import { optionsFor } from './agent/support.ts'
 import { configFile } from './cli/agent-support.ts'
-import { World, type Got } from './e2e/edges/world.ts'
+import { World, type EdgeResponse } from './e2e/edges/world.ts'
 import { Browser } from './auth/providers/browser.ts'
-import { secretFields, withoutLink } from './support/answers.ts'
-import { indiscreetProvider } from './support/indiscreet-provider.ts'
+import { secretFields, withoutLinkToken } from './support/response-secrets.ts'
+import { startLeakyProvider } from './support/leaky-provider.ts'
 import { issue } from './support/openssl.ts'
 import { modules, seededIn, targets } from './support/secret-bodies.ts'
 import { secretSettings } from './support/secret-settings.ts'
-import { assertTellsNone, knowSecret, secretIn, secretText } from './support/secrets.ts'
+import { assertNoSecret, registerSecret, findSecret, secretText } from './support/secrets.ts'
 import { Seeds } from './support/seeds.ts'
 import { runAdit, spawnServer, type Answer, type Process } from './support/server.ts'
 import { Folder, newFolder } from './support/folder.ts'
@@ -30,7 +30,7 @@ suite('no secret leaks', () => {
   const seeded = new Set<string>()
   let program: Process
   let world: World
-  let provider: Awaited<ReturnType<typeof indiscreetProvider>>
+  let provider: Awaited<ReturnType<typeof startLeakyProvider>>
 
   /** Makes a resource, and notes which fields for secrets it has set. */
   async function seed(kind: Kind, path: string, body: object): Promise<Answer> {
@@ -41,7 +41,7 @@ suite('no secret leaks', () => {
   }
 
   before(async () => {
-    provider = await indiscreetProvider()
+    provider = await startLeakyProvider()
     program = await spawnServer(dataDir, {
       ...secretSettings,
       ADIT_LOG_LEVEL: 'debug',
@@ -72,9 +72,9 @@ suite('no secret leaks', () => {
     for (const name of ['api_key', 'authtoken', 'master_key', 'oauth_github', 'oauth_twitch'])
       assert.ok(secretSettings[variableOf(name)] !== undefined, `${name} is taken for a secret`)
     for (const [name, text] of Object.entries(secretSettings)) {
-      assert.ok(secretIn(text) !== undefined, name)
+      assert.ok(findSecret(text) !== undefined, name)
       const given = readSettings(new Map(), { [name]: text })
-      assertTellsNone(name, `${JSON.stringify(given)} ${inspect(given, { depth: 5, showHidden: true })}`)
+      assertNoSecret(name, `${JSON.stringify(given)} ${inspect(given, { depth: 5, showHidden: true })}`)
     }
   })
 
@@ -95,7 +95,7 @@ suite('no secret leaks', () => {
     await seed(kinds.ssh_certificate_authorities, '/ssh_certificate_authorities', {})
     for (const path of ['/api_keys', '/credentials']) {
       const { body } = await api.post(path)
-      assert.ok(secretIn(body.token) !== undefined)
+      assert.ok(findSecret(body.token) !== undefined)
       assert.equal((await api.get(`${path}/${body.id}`)).status, 200)
     }
     await api.post('/ip_policies', { description: 'makes an event' })
@@ -157,7 +157,7 @@ suite('no secret leaks', () => {
   test('to clients, by modules of an edge that allow or deny them', async () => {
     const host = 'secrets.adit.localhost'
     const edge = await world.edge([host])
-    const page = await world.saying('let in')
+    const page = await world.fixedResponse('let in')
     const client_secret = secretText('oidc')
     await world.route(edge, '/oidc', page, {
       oidc: { issuer: provider.url, client_id: 'adit', client_secret },
@@ -168,12 +168,12 @@ suite('no secret leaks', () => {
     const failed = await browser.open(browser.at(host, '/oidc'))
     assert.ok(failed.status >= 400, failed.body)
     assert.ok(
-      provider.asked.some(each => each.includes(client_secret)),
+      provider.requests.some(each => each.includes(client_secret)),
       'the provider was asked with the secret',
     )
 
     const sign = (key: string): string => `sha256=${createHmac('sha256', key).update('{}').digest('hex')}`
-    const hook = (signature: string): Promise<Got> =>
+    const hook = (signature: string): Promise<EdgeResponse> =>
       world.ask(`${host}/hook`, { method: 'POST', body: '{}', headers: { 'x-hub-signature-256': signature } })
     assert.equal((await hook(sign(secret))).status, 200)
     assert.ok((await hook(sign('guess'))).status >= 400)
@@ -204,7 +204,7 @@ suite('no secret leaks', () => {
     const browser = new Browser(world.server)
     await browser.open(browser.at('oauth.adit.localhost'))
     assert.ok(
-      provider.asked.some(each => each.includes(secretText('oauth_github'))),
+      provider.requests.some(each => each.includes(secretText('oauth_github'))),
       'the provider was asked with the secret',
     )
     const query = `/?token=${secretText('query')}`
@@ -213,7 +213,7 @@ suite('no secret leaks', () => {
     await assert.rejects(
       connect({ ...optionsFor(world.server), authtoken: secretText('unknown authtoken') }),
       (error: Error) => {
-        assertTellsNone('the refusal of an agent', `${error.stack}`)
+        assertNoSecret('the refusal of an agent', `${error.stack}`)
         return true
       },
     )
@@ -270,10 +270,10 @@ suite('no secret leaks', () => {
   test('anywhere: in the log, the access log, the metrics, the events, the database', async () => {
     // A key is no text, so it is known by what it is, in both ways that it may be written.
     const master = Buffer.from(secretSettings['ADIT_MASTER_KEY'] ?? '', 'hex')
-    for (const encoding of ['hex', 'base64', 'latin1'] as const) knowSecret(master.toString(encoding))
+    for (const encoding of ['hex', 'base64', 'latin1'] as const) registerSecret(master.toString(encoding))
     assert.equal(await program.end('SIGTERM'), 0)
     assert.ok(program.output().includes('"level"'), 'there is a log')
     assert.match(readFileSync(accessLog, 'utf8'), /basic\.adit\.localhost/)
-    assertTellsNone('the output', withoutLink(program.output()))
+    assertNoSecret('the output', withoutLinkToken(program.output()))
   })
 })

@@ -8,7 +8,7 @@ const PATIENCE_MS = 15_000
 const TICKS_PER_SECOND = 100
 
 /** Splits a line into arguments at blanks. */
-export const words = (line: string): string[] => line.trim().split(/\s+/)
+export const splitArguments = (line: string): string[] => line.trim().split(/\s+/)
 
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
@@ -29,7 +29,7 @@ process.once('exit', () => {
 })
 
 /** An external program, until it is disposed of. */
-export class Running implements AsyncDisposable {
+export class RunningProgram implements AsyncDisposable {
   readonly child: ChildProcess
   readonly pid: number
   #output = ''

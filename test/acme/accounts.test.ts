@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { rotationFile } from '#domains/acme/rotation.ts'
-import { answering, withCommit } from './answerer.ts'
+import { respondToChallenges, withCommit } from './challenge-responder.ts'
 import { Pebble } from './pebble.ts'
-import { World, assertNothingLeft, point } from './world.ts'
+import { World, assertNothingLeft, setDnsRecords } from './world.ts'
 import { Folder } from '../support/folder.ts'
 
 /** What the authority shows of an account, or does with it. */
@@ -28,7 +28,7 @@ async function askAuthority(world: World, payload?: object): Promise<Record<stri
 
 async function issueFor(world: World, pebble: Pebble, name: string): Promise<void> {
   const domain = await world.reserve(name)
-  await point(pebble, domain)
+  await setDnsRecords(pebble, domain)
   await world.issued(domain.id)
 }
 
@@ -43,7 +43,7 @@ suite('the account at an authority', () => {
     using folder = new Folder()
     const contactAfter = async (settings: Record<string, string>, name: string) => {
       await using world = await World.open(pebble, settings, folder.path)
-      await world.issue({}, answering(world.store, pebble))
+      await world.issue({}, respondToChallenges(world.store, pebble))
       await issueFor(world, pebble, name)
       const wanted = settings['acme_email'] === undefined ? [] : [`mailto:${settings['acme_email']}`]
       const [row] = await world.until(async () => {
@@ -63,12 +63,12 @@ suite('the account at an authority', () => {
 
   test('gets a new key on request, while orders are running', async () => {
     await using world = await World.open(pebble)
-    await world.issue({}, answering(world.store, pebble))
+    await world.issue({}, respondToChallenges(world.store, pebble))
     await issueFor(world, pebble, 'rotated.example.com')
     const { key: old, url } = await world.account()
     const domains = []
     for (let index = 0; index < 8; index++) domains.push(await world.reserve(`during${index}.example.com`))
-    for (const domain of domains) await point(pebble, domain)
+    for (const domain of domains) await setDnsRecords(pebble, domain)
     writeFileSync(rotationFile(world.settings.data_dir), '')
     await world.until(async () => !existsSync(rotationFile(world.settings.data_dir)))
     for (const { id } of domains) await world.issued(id)
@@ -88,7 +88,7 @@ suite('the account at an authority', () => {
     for (const moment of ['before', 'after'] as const)
       test(`is neither lost nor doubled when a change of its key ends right ${moment} write ${last}`, async () => {
         await using world = await World.open(pebble)
-        const side = await world.issue({}, answering(world.store, pebble))
+        const side = await world.issue({}, respondToChallenges(world.store, pebble))
         const name = `${moment}${last}.change.example.com`
         await issueFor(world, pebble, `one.${name}`)
         await side.close()
@@ -101,7 +101,7 @@ suite('the account at an authority', () => {
           return { ok: true, revision: 0 }
         })
         await assert.rejects(world.accounts(mortal).changeKey(), /the process is gone/)
-        await world.issue({}, answering(world.store, pebble))
+        await world.issue({}, respondToChallenges(world.store, pebble))
         await world.until(async () => !(await world.account()).isChanging)
         const { key, url: kept } = await world.account()
         assert.equal(kept, url)
@@ -114,7 +114,7 @@ suite('the account at an authority', () => {
 
   test('is used with the key that the authority knows, by a process that has not seen the change', async () => {
     await using world = await World.open(pebble)
-    await world.issue({}, answering(world.store, pebble))
+    await world.issue({}, respondToChallenges(world.store, pebble))
     await issueFor(world, pebble, 'elsewhere.example.com')
     const { url } = await world.account()
     let writes = 0
@@ -129,7 +129,7 @@ suite('the account at an authority', () => {
 
   test('is created again with a new key when it was deactivated', async () => {
     await using world = await World.open(pebble)
-    await world.issue({}, answering(world.store, pebble))
+    await world.issue({}, respondToChallenges(world.store, pebble))
     await issueFor(world, pebble, 'active.example.com')
     const { key: old, url } = await world.account()
     await askAuthority(world, { status: 'deactivated' })
@@ -143,7 +143,7 @@ suite('the account at an authority', () => {
 
   test('is created again when its key is no longer that of the account, as after an old backup', async () => {
     await using world = await World.open(pebble)
-    await world.issue({}, answering(world.store, pebble))
+    await world.issue({}, respondToChallenges(world.store, pebble))
     await issueFor(world, pebble, 'kept.example.com')
     const [earlier] = await world.rows('acme_account')
     await world.accounts().changeKey()

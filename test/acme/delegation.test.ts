@@ -5,10 +5,10 @@ import { create } from '#api/writing.ts'
 import { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import type { Stored } from '#contract/shape.ts'
-import { answering, type Challenge } from './answerer.ts'
+import { respondToChallenges, type Challenge } from './challenge-responder.ts'
 import { FakeDns } from './fake-dns.ts'
 import { Pebble } from './pebble.ts'
-import { World, assertNothingLeft, point, type Domain } from './world.ts'
+import { World, assertNothingLeft, setDnsRecords, type Domain } from './world.ts'
 import { Folder } from '../support/folder.ts'
 
 const BASE = 'gate.example.org'
@@ -26,20 +26,20 @@ after(() => pebble[Symbol.asyncDispose]())
 async function open(dns: FakeDns, settings: Record<string, string> = {}, kept?: string): Promise<World> {
   const { directory, rootFile } = pebble
   // With what others left behind there it would become too long an answer.
-  await pebble.tell('clear-txt', { host: `_acme-challenge.${BASE}.` })
+  await pebble.configure('clear-txt', { host: `_acme-challenge.${BASE}.` })
   return World.open({ directory, rootFile, dns: dns.at }, { domain: BASE, ...settings }, kept)
 }
 
 /** What the authority is to see when it visits these names. */
 async function visited(...names: string[]): Promise<void> {
-  for (const host of names) await pebble.tell('add-a', { host: `${host}.`, addresses: ['127.0.0.1'] })
+  for (const host of names) await pebble.configure('add-a', { host: `${host}.`, addresses: ['127.0.0.1'] })
 }
 
 const reserve = async (world: World, domain: string): Promise<Domain> =>
   world.domain(String((await create(reservedDomain, { domain }, null, world.call))['id']))
 
 const issuing = (world: World, seen: Challenge[] = []) =>
-  world.issue({}, answering(world.store, pebble, { seen }))
+  world.issue({}, respondToChallenges(world.store, pebble, { seen }))
 
 async function assertNothingAsked(world: World): Promise<void> {
   assert.deepEqual(await world.rows('acme_account'), [], 'no authority was asked')
@@ -50,7 +50,7 @@ suite('a zone that is delegated to this server', () => {
     using dns = await FakeDns.start(HERE)
     await using world = await open(dns)
     await issuing(world)
-    const { id } = await world.named(BASE)
+    const { id } = await world.reservation(BASE)
     const job = await world.failure(id)
     assert.equal(job.error_code, 'DNS_ERROR')
     for (const server of SERVERS)
@@ -76,7 +76,7 @@ suite('a zone that is delegated to this server', () => {
     dns.fails = true
     await using world = await open(dns)
     await issuing(world)
-    const { id } = await world.named(BASE)
+    const { id } = await world.reservation(BASE)
     const job = await world.failure(id)
     assert.equal(job.error_code, 'DNS_ERROR')
     assert.ok(job.msg.includes(`"${BASE} NS ns1.${BASE}"`), job.msg)
@@ -155,7 +155,7 @@ suite('names under the shared domain', () => {
     using dns = await FakeDns.start('192.0.2.7')
     await using world = await open(dns, { dns_addr: 'off' })
     await issuing(world)
-    const own = await world.named(BASE)
+    const own = await world.reservation(BASE)
     assert.match(own.description, /local CA/)
     const job = await world.failure(own.id)
     assert.equal(job.error_code, 'DNS_ERROR')
@@ -179,13 +179,13 @@ suite('names under the shared domain', () => {
     {
       await using world = await open(dns, {}, folder.path)
       await issuing(world)
-      await world.issued((await world.named(BASE)).id)
+      await world.issued((await world.reservation(BASE)).id)
       assert.equal((await reserve(world, `early.${BASE}`)).certificate_management_policy, null)
     }
     await using world = await open(dns, { dns_addr: 'off' }, folder.path)
     await issuing(world)
-    await world.issued((await world.named(`early.${BASE}`)).id)
-    const own = await world.named(BASE)
+    await world.issued((await world.reservation(`early.${BASE}`)).id)
+    const own = await world.reservation(BASE)
     assert.equal(own.acme_challenge_cname_target, null)
     // What is there already is for the domain as well.
     assert.equal((await world.leaf(own.id)).subjectAltName, `DNS:${BASE}, DNS:*.${BASE}`)
@@ -201,17 +201,17 @@ suite('names under the shared domain', () => {
     {
       await using world = await open(dns, { dns_addr: 'off' }, folder.path)
       await issuing(world)
-      await world.issued((await world.named(BASE)).id)
+      await world.issued((await world.reservation(BASE)).id)
     }
     {
       await using world = await open(dns, {}, folder.path)
       await issuing(world)
-      const { id } = await world.named(BASE)
+      const { id } = await world.reservation(BASE)
       const all = `DNS:${BASE}, DNS:*.${BASE}`
       await world.until(async () => (await world.leaf(id)).subjectAltName === all)
     }
     await using world = await open(dns, { domain: 'other.example.org' }, folder.path)
-    const { id } = await world.named(BASE)
+    const { id } = await world.reservation(BASE)
     await world.change(id, { certificate_management_policy: { ...policy, private_key_type: 'rsa' } })
     await issuing(world)
     assert.match((await world.failure(id)).msg, /was the domain of this server, which is other\.example\.org/)
@@ -228,7 +228,7 @@ suite('nothing is ordered, and the status says why,', () => {
       const place = { directory, rootFile, dns }
       await using world = await World.open(place, { dns_addr: 'off' }, folder.path)
       domain = await world.reserve('*.off.example.com')
-      await point(pebble, domain)
+      await setDnsRecords(pebble, domain)
       await issuing(world)
       const job = await world.failure(domain.id)
       assert.equal(job.error_code, 'INTERNAL_ERROR')
@@ -271,13 +271,13 @@ suite('nothing is ordered, and the status says why,', () => {
   test('for a custom name whose target has no address', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('early.example.com')
-    await pebble.tell('set-cname', { host: 'early.example.com', target: domain.cname_target })
+    await pebble.configure('set-cname', { host: 'early.example.com', target: domain.cname_target })
     await issuing(world)
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'DNS_ERROR')
     assert.match(job.msg, /which has no address yet/)
     await assertNothingAsked(world)
-    await point(pebble, domain)
+    await setDnsRecords(pebble, domain)
     await world.issued(domain.id)
   })
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { after, before, suite, test } from 'node:test'
-import { answering } from './answerer.ts'
+import { respondToChallenges } from './challenge-responder.ts'
 import { Pebble } from './pebble.ts'
-import { World, assertNothingLeft, point } from './world.ts'
+import { World, assertNothingLeft, setDnsRecords } from './world.ts'
 
 suite('a domain must point here before anything is ordered', () => {
   let pebble: Pebble
@@ -16,13 +16,13 @@ suite('a domain must point here before anything is ordered', () => {
   test('without its record the status has the one to set; once it is set the certificate is issued', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('unset.example.com')
-    await world.issue({}, answering(world.store, pebble))
+    await world.issue({}, respondToChallenges(world.store, pebble))
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'DNS_ERROR')
     assert.ok(job.msg.includes(`"unset.example.com CNAME ${domain.cname_target}"`), job.msg)
     assert.ok(Date.parse(job.retries_at ?? '') >= Date.parse(job.started_at))
     assert.deepEqual(await world.rows('acme_account'), [], 'no authority was asked')
-    await point(pebble, domain)
+    await setDnsRecords(pebble, domain)
     await world.issued(domain.id)
     assert.equal(await world.job(domain.id), null)
     await assertNothingLeft(world)
@@ -31,12 +31,12 @@ suite('a domain must point here before anything is ordered', () => {
   test('a wildcard needs the record of its challenges', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('*.unset.example.com')
-    await world.issue({}, answering(world.store, pebble))
+    await world.issue({}, respondToChallenges(world.store, pebble))
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'DNS_ERROR')
     const record = `"_acme-challenge.unset.example.com CNAME ${domain.acme_challenge_cname_target}"`
     assert.ok(job.msg.includes(record), job.msg)
-    await point(pebble, domain)
+    await setDnsRecords(pebble, domain)
     await world.issued(domain.id)
   })
 
@@ -44,18 +44,18 @@ suite('a domain must point here before anything is ordered', () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('apex.example')
     const addresses = ['127.0.0.1']
-    await pebble.tell('add-a', { host: domain.cname_target, addresses })
-    await pebble.tell('add-a', { host: 'apex.example', addresses })
-    await world.issue({}, answering(world.store, pebble))
+    await pebble.configure('add-a', { host: domain.cname_target, addresses })
+    await pebble.configure('add-a', { host: 'apex.example', addresses })
+    await world.issue({}, respondToChallenges(world.store, pebble))
     await world.issued(domain.id)
   })
 
   test('one that points elsewhere is reported with where it points', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('elsewhere.example')
-    await pebble.tell('add-a', { host: domain.cname_target, addresses: ['127.0.0.1'] })
-    await pebble.tell('add-a', { host: 'elsewhere.example', addresses: ['127.0.0.1', '192.0.2.9'] })
-    await world.issue({}, answering(world.store, pebble))
+    await pebble.configure('add-a', { host: domain.cname_target, addresses: ['127.0.0.1'] })
+    await pebble.configure('add-a', { host: 'elsewhere.example', addresses: ['127.0.0.1', '192.0.2.9'] })
+    await world.issue({}, respondToChallenges(world.store, pebble))
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'DNS_ERROR')
     assert.match(job.msg, /points to .*192\.0\.2\.9/)
@@ -64,9 +64,9 @@ suite('a domain must point here before anything is ordered', () => {
   test('an endless CNAME chain is rejected', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('circle.example.com')
-    await pebble.tell('set-cname', { host: 'circle.example.com', target: 'square.example.com' })
-    await pebble.tell('set-cname', { host: 'square.example.com', target: 'circle.example.com' })
-    await world.issue({}, answering(world.store, pebble))
+    await pebble.configure('set-cname', { host: 'circle.example.com', target: 'square.example.com' })
+    await pebble.configure('set-cname', { host: 'square.example.com', target: 'circle.example.com' })
+    await world.issue({}, respondToChallenges(world.store, pebble))
     const job = await world.failure(domain.id)
     assert.notEqual(job.error_code, null)
   })
@@ -94,14 +94,14 @@ suite('a domain must point here before anything is ordered', () => {
   test('one that stops pointing here keeps its certificate, and the status says so', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('moved.example.com')
-    await point(pebble, domain)
-    await world.issue({ checkMs: 50 }, answering(world.store, pebble))
+    await setDnsRecords(pebble, domain)
+    await world.issue({ checkMs: 50 }, respondToChallenges(world.store, pebble))
     const { serial_number: serial } = await world.issued(domain.id)
-    await pebble.tell('clear-cname', { host: 'moved.example.com' })
+    await pebble.configure('clear-cname', { host: 'moved.example.com' })
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'DNS_ERROR')
     assert.equal((await world.certificate(domain.id))?.serial_number, serial)
-    await point(pebble, domain)
+    await setDnsRecords(pebble, domain)
     await world.until(async () => (await world.job(domain.id)) === null)
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
-import { answering, type Challenge } from './answerer.ts'
+import { respondToChallenges, type Challenge } from './challenge-responder.ts'
 import { Pebble } from './pebble.ts'
-import { World, assertNothingLeft, point } from './world.ts'
+import { World, assertNothingLeft, setDnsRecords } from './world.ts'
 
 suite('with an authority that refuses three nonces of ten', () => {
   let pebble: Pebble
@@ -18,8 +18,8 @@ suite('with an authority that refuses three nonces of ten', () => {
       const seen: Challenge[] = []
       const name = `${keyType}.example.com`
       const domain = await world.reserve(name, keyType)
-      await point(pebble, domain)
-      await world.issue({}, answering(world.store, pebble, { seen }))
+      await setDnsRecords(pebble, domain)
+      await world.issue({}, respondToChallenges(world.store, pebble, { seen }))
       const certificate = await world.issued(domain.id)
       assert.deepEqual([seen.length, seen[0]?.type, seen[0]?.name], [1, 'http-01', name])
       assert.equal(Object.keys(seen[0] ?? {}).join(), 'type,name,token,key_authorization,expires_at')
@@ -33,8 +33,8 @@ suite('with an authority that refuses three nonces of ten', () => {
   test('what was issued shows as a resource and in the status of the domain', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('shown.example.com')
-    await point(pebble, domain)
-    await world.issue({}, answering(world.store, pebble))
+    await setDnsRecords(pebble, domain)
+    await world.issue({}, respondToChallenges(world.store, pebble))
     const certificate = await world.issued(domain.id)
     const { certificate_management_status: status } = await world.domain(domain.id)
     assert.equal(status?.provisioning_job, null)
@@ -49,9 +49,9 @@ suite('with an authority that refuses three nonces of ten', () => {
   test('keys of accounts and orders are kept sealed', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('sealed.example.com')
-    await point(pebble, domain)
+    await setDnsRecords(pebble, domain)
     const bodies: string[] = []
-    const watched = answering(world.store, pebble, {
+    const watched = respondToChallenges(world.store, pebble, {
       onRow: row => row.kind.startsWith('acme_') && bodies.push(row.body),
     })
     await world.issue({}, watched)
@@ -64,8 +64,8 @@ suite('with an authority that refuses three nonces of ten', () => {
     await using world = await World.open(pebble)
     const seen: Challenge[] = []
     const domain = await world.reserve('*.wild.example.com')
-    await point(pebble, domain)
-    await world.issue({}, answering(world.store, pebble, { seen }))
+    await setDnsRecords(pebble, domain)
+    await world.issue({}, respondToChallenges(world.store, pebble, { seen }))
     const certificate = await world.issued(domain.id)
     assert.deepEqual(certificate.subject_alternative_names.dns_names, ['*.wild.example.com'])
     const [challenge] = seen
@@ -80,8 +80,8 @@ suite('with an authority that refuses three nonces of ten', () => {
     await using world = await World.open(pebble)
     const seen: Challenge[] = []
     const domain = await world.reserve('second.example.com')
-    await point(pebble, domain)
-    await world.issue({}, answering(world.store, pebble, { seen, refuse: ['http-01'] }))
+    await setDnsRecords(pebble, domain)
+    await world.issue({}, respondToChallenges(world.store, pebble, { seen, refuse: ['http-01'] }))
     await world.issued(domain.id)
     assert.deepEqual(
       seen.map(({ type }) => type),
@@ -94,8 +94,8 @@ suite('with an authority that refuses three nonces of ten', () => {
     await using world = await World.open(pebble, { http_addr: 'off' })
     const seen: Challenge[] = []
     const domain = await world.reserve('nohttp.example.com')
-    await point(pebble, domain)
-    await world.issue({}, answering(world.store, pebble, { seen }))
+    await setDnsRecords(pebble, domain)
+    await world.issue({}, respondToChallenges(world.store, pebble, { seen }))
     await world.issued(domain.id)
     assert.deepEqual(
       seen.map(({ type }) => type),
@@ -107,8 +107,8 @@ suite('with an authority that refuses three nonces of ten', () => {
     await using world = await World.open(pebble)
     const refuse = ['http-01', 'tls-alpn-01']
     const domain = await world.reserve('refused.example.com')
-    await point(pebble, domain)
-    await world.issue({}, answering(world.store, pebble, { refuse }))
+    await setDnsRecords(pebble, domain)
+    await world.issue({}, respondToChallenges(world.store, pebble, { refuse }))
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'INTERNAL_ERROR')
     assert.match(job.msg, /^The CA rejects the request \(\w+\): ./)
@@ -122,8 +122,8 @@ suite('with an authority that refuses three nonces of ten', () => {
   test('a name that the authority never signs is retried only after hours', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('blocked.example')
-    await point(pebble, domain)
-    await world.issue({}, answering(world.store, pebble))
+    await setDnsRecords(pebble, domain)
+    await world.issue({}, respondToChallenges(world.store, pebble))
     const job = await world.failure(domain.id)
     assert.equal(job.error_code, 'INTERNAL_ERROR')
     assert.match(job.msg, /rejectedIdentifier/)
@@ -133,10 +133,10 @@ suite('with an authority that refuses three nonces of ten', () => {
   test('deleting a domain ends its order', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('gone.example.com')
-    await point(pebble, domain)
+    await setDnsRecords(pebble, domain)
     await world.issue(
       { retryMs: 60_000 },
-      answering(world.store, pebble, { refuse: ['http-01', 'tls-alpn-01'] }),
+      respondToChallenges(world.store, pebble, { refuse: ['http-01', 'tls-alpn-01'] }),
     )
     await world.failure(domain.id)
     assert.equal((await world.rows('acme_order')).length, 1)
@@ -148,10 +148,10 @@ suite('with an authority that refuses three nonces of ten', () => {
   test('deleting the policy during an order ends it, and no certificate is issued', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('nopolicy.example.com')
-    await point(pebble, domain)
+    await setDnsRecords(pebble, domain)
     const policy = { certificate_management_policy: null, certificate_management_status: null }
     let asked = 0
-    const store = answering(world.store, pebble, {
+    const store = respondToChallenges(world.store, pebble, {
       async onRow({ kind }) {
         if (kind === 'acme_challenge' && ++asked === 1) await world.rewrite(domain.id, policy)
       },
@@ -165,8 +165,8 @@ suite('with an authority that refuses three nonces of ten', () => {
   test('the issued certificate is deleted with its domain', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('whole.example.com')
-    await point(pebble, domain)
-    await world.issue({}, answering(world.store, pebble))
+    await setDnsRecords(pebble, domain)
+    await world.issue({}, respondToChallenges(world.store, pebble))
     await world.issued(domain.id)
     await world.remove(domain.id)
     await world.until(async () => (await world.rows('tls_certificate')).length === 0)
@@ -179,8 +179,8 @@ suite('with other authorities', () => {
     await using world = await World.open(pebble)
     const seen: Challenge[] = []
     const domain = await world.reserve('reuse.example.com', 'ecdsa')
-    await point(pebble, domain)
-    await world.issue({}, answering(world.store, pebble, { seen }))
+    await setDnsRecords(pebble, domain)
+    await world.issue({}, respondToChallenges(world.store, pebble, { seen }))
     const first = await world.issued(domain.id)
     const policy = { authority: 'letsencrypt', private_key_type: 'rsa' }
     await world.change(domain.id, { certificate_management_policy: policy })
@@ -198,8 +198,8 @@ suite('with other authorities', () => {
     await using pebble = await Pebble.start({ sleepTime: 2 })
     await using world = await World.open(pebble)
     const domain = await world.reserve('slow.example.com')
-    await point(pebble, domain)
-    await world.issue({ patienceMs: 50, pollMs: 100 }, answering(world.store, pebble))
+    await setDnsRecords(pebble, domain)
+    await world.issue({ patienceMs: 50, pollMs: 100 }, respondToChallenges(world.store, pebble))
     await world.issued(domain.id)
     await assertNothingLeft(world)
   })

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { answer, answering, withCommit, type Challenge } from './answerer.ts'
+import { respondToChallenge, respondToChallenges, withCommit, type Challenge } from './challenge-responder.ts'
 import { Pebble } from './pebble.ts'
-import { World, assertNothingLeft, point } from './world.ts'
+import { World, assertNothingLeft, setDnsRecords } from './world.ts'
 import { Folder } from '../support/folder.ts'
 
 /** More writes than an order needs, its account included. */
@@ -23,9 +23,9 @@ suite('an order goes on after its process is gone', { concurrency: 2 }, () => {
       for (let last = 1; last <= MOST_WRITES; last++) {
         await using world = await World.open(pebble)
         const domain = await world.reserve(`${moment}${last}.example.com`)
-        await point(pebble, domain)
+        await setDnsRecords(pebble, domain)
         const died = await dying(world, pebble, { last, moment })
-        await world.issue({}, answering(world.store, pebble))
+        await world.issue({}, respondToChallenges(world.store, pebble))
         await world.issued(domain.id)
         assert.equal((await world.rows('tls_certificate')).length, 1)
         await assertNothingLeft(world)
@@ -50,8 +50,8 @@ suite('an order goes on after its process is gone', { concurrency: 2 }, () => {
     await using world = await World.open(pebble, {}, folder.path)
     const published = await world.rows('acme_challenge')
     assert.ok(published.length > 2)
-    for (const { body } of published) await answer(pebble, JSON.parse(body) as Challenge)
-    await world.issue({}, answering(world.store, pebble))
+    for (const { body } of published) await respondToChallenge(pebble, JSON.parse(body) as Challenge)
+    await world.issue({}, respondToChallenges(world.store, pebble))
     for (const { id } of await world.rows('reserved_domain')) await world.issued(id)
     assert.equal((await world.rows('tls_certificate')).length, names.length)
     await assertNothingLeft(world)
@@ -60,7 +60,7 @@ suite('an order goes on after its process is gone', { concurrency: 2 }, () => {
 
 async function reserveAll(pebble: Pebble, names: readonly string[], folder: string): Promise<void> {
   await using world = await World.open(pebble, {}, folder)
-  for (const name of names) await point(pebble, await world.reserve(name))
+  for (const name of names) await setDnsRecords(pebble, await world.reserve(name))
 }
 
 /** Lets an issuer work whose process ends right before or after one of its writes; false: it was done by then. */
@@ -71,7 +71,7 @@ async function dying(
 ): Promise<boolean> {
   let writes = 0
   const { promise: death, resolve: die } = Promise.withResolvers<true>()
-  const mortal = withCommit(answering(world.store, pebble), async (_, write) => {
+  const mortal = withCommit(respondToChallenges(world.store, pebble), async (_, write) => {
     writes++
     if (writes < last) return write()
     if (writes === last && moment === 'after') await write()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { answering, type Challenge } from './answerer.ts'
+import { respondToChallenges, type Challenge } from './challenge-responder.ts'
 import { Pebble } from './pebble.ts'
-import { World, assertNothingLeft, point, type Domain } from './world.ts'
+import { World, assertNothingLeft, setDnsRecords, type Domain } from './world.ts'
 
 const COUNT = process.env['TEST_LONG'] === '1' ? 500 : 80
 
@@ -12,13 +12,13 @@ suite('many at once', () => {
     await using world = await World.open(pebble)
     const domains: Domain[] = []
     for (let index = 0; index < COUNT; index++) domains.push(await world.reserve(`many${index}.example.com`))
-    for (const domain of domains) await point(pebble, domain)
+    for (const domain of domains) await setDnsRecords(pebble, domain)
     const seen: Challenge[] = []
     let most = 0
     const onRow = async ({ kind }: { kind: string }) => {
       if (kind === 'acme_challenge') most = Math.max(most, (await world.rows('acme_challenge')).length)
     }
-    const store = answering(world.store, pebble, { seen, onRow })
+    const store = respondToChallenges(world.store, pebble, { seen, onRow })
     await Promise.all([world.issue({ leaseMs: 30_000 }, store), world.issue({ leaseMs: 30_000 }, store)])
     for (const { id } of domains) await world.issued(id)
     await world.until(async () => (await world.rows('acme_order')).length === 0)

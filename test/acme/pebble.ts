@@ -115,7 +115,7 @@ export class Pebble implements AsyncDisposable {
   }
 
   /** Configures the responses of the challenge server. */
-  async tell(what: string, body: object): Promise<void> {
+  async configure(what: string, body: object): Promise<void> {
     const answer = await fetch(`${this.#manage}/${what}`, { method: 'POST', body: JSON.stringify(body) })
     if (!answer.ok) throw new Error(`${what}: ${answer.status} ${await answer.text()}`)
   }

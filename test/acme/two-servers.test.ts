@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { openStore } from '#store/open.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
-import { answer, answering, type Challenge } from './answerer.ts'
+import { respondToChallenge, respondToChallenges, type Challenge } from './challenge-responder.ts'
 import { Pebble, type PebbleOptions } from './pebble.ts'
-import { ISSUING, SHARED_LEASE_MS, World, assertNothingLeft, point } from './world.ts'
+import { ISSUING, SHARED_LEASE_MS, World, assertNothingLeft, setDnsRecords } from './world.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
@@ -83,10 +83,10 @@ suite('two servers on one PostgreSQL', () => {
   /** Reserves names by turns through both. */
   async function reserve({ one, two, pebble }: Awaited<ReturnType<typeof start>>, count: number) {
     const names = Array.from({ length: count }, (_, index) => `name${index}.example.com`)
-    for (const name of names) await pebble.tell('add-a', { host: `${name}.`, addresses: [HOST] })
+    for (const name of names) await pebble.configure('add-a', { host: `${name}.`, addresses: [HOST] })
     return Promise.all(
       names.map((domain, index) =>
-        made((index % 2 === 0 ? one : two).api, '/reserved_domains', {
+        createResource((index % 2 === 0 ? one : two).api, '/reserved_domains', {
           domain,
           certificate_management_policy: policy,
         }),
@@ -121,9 +121,9 @@ suite('two servers on one PostgreSQL', () => {
     // Which of both takes an order is chance: more are made until the one without clients has taken one.
     for (let more = 0; more < COUNT && (await issuedBy(one)) === 0; more++) {
       const domain = `more${more}.example.com`
-      await pebble.tell('add-a', { host: `${domain}.`, addresses: [HOST] })
+      await pebble.configure('add-a', { host: `${domain}.`, addresses: [HOST] })
       const wanted = { domain, certificate_management_policy: policy }
-      const { id } = await made(one.api, '/reserved_domains', wanted)
+      const { id } = await createResource(one.api, '/reserved_domains', wanted)
       await until(
         async () => (await one.api.get(`/reserved_domains/${id}`)).body.certificate ?? undefined,
         ISSUING,
@@ -143,7 +143,7 @@ suite('two servers on one PostgreSQL', () => {
     const world = parts.use(await World.open(pebble, settings, alive.path))
     const domains = []
     for (let index = 0; index < COUNT; index++) domains.push(await world.reserve(`left${index}.example.com`))
-    for (const domain of domains) await point(pebble, domain)
+    for (const domain of domains) await setDnsRecords(pebble, domain)
     const { directory, rootFile, dns } = pebble
     const place = JSON.stringify({ directory, rootFile, dns })
     const victim = spawn(
@@ -154,7 +154,7 @@ suite('two servers on one PostgreSQL', () => {
     parts.defer(() => void victim.kill('SIGKILL'))
     await once(victim.stdout, 'data')
     await world.until(async () => (await world.rows('acme_challenge')).length === COUNT)
-    await world.issue({ leaseMs: SHARED_LEASE_MS }, answering(world.store, pebble))
+    await world.issue({ leaseMs: SHARED_LEASE_MS }, respondToChallenges(world.store, pebble))
     const leases = async () =>
       (await world.rows('acme_order')).map(
         ({ body }) => JSON.parse(body).lease as { readonly owner: string; readonly until: string },
@@ -169,7 +169,7 @@ suite('two servers on one PostgreSQL', () => {
     victim.kill('SIGKILL')
     await once(victim, 'exit')
     for (const { body } of await world.rows('acme_challenge'))
-      await answer(pebble, JSON.parse(body) as Challenge)
+      await respondToChallenge(pebble, JSON.parse(body) as Challenge)
     for (const { id } of domains) await world.issued(id)
     await world.until(async () => (await world.rows('acme_order')).length === 0)
     assert.equal(orders(pebble), COUNT, 'each order went on where it was')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import { suite, test } from 'node:test'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Pebble } from './pebble.ts'
 import { freePorts } from '../support/free-ports.ts'
@@ -16,7 +16,7 @@ async function start(names: readonly string[], settings: Record<string, string> 
   await using parts = new AsyncDisposableStack()
   const [httpPort = 0, tlsPort = 0] = await freePorts(2)
   const pebble = parts.use(await Pebble.start({ httpPort, tlsPort }))
-  for (const name of names) await pebble.tell('add-a', { host: `${name}.`, addresses: [HOST] })
+  for (const name of names) await pebble.configure('add-a', { host: `${name}.`, addresses: [HOST] })
   const server = parts.use(
     await startServer({
       domain: 'base.test',
@@ -63,9 +63,13 @@ suite('CRT-01: a domain that is reserved', () => {
   test('gets its certificate by http-01, is served with it at once, and later with the next', async () => {
     await using world = await start(['shop.example.com'])
     const { server } = world
-    const { id, certificate_management_policy: policy } = await made(server.api, '/reserved_domains', {
-      domain: 'shop.example.com',
-    })
+    const { id, certificate_management_policy: policy } = await createResource(
+      server.api,
+      '/reserved_domains',
+      {
+        domain: 'shop.example.com',
+      },
+    )
     assert.deepEqual(policy, { authority: 'letsencrypt', private_key_type: 'rsa' })
     const first = await issued(server, id)
     assert.match(first.certificate.issuer_common_name, /Pebble/)
@@ -108,7 +112,7 @@ suite('CRT-01: a domain that is reserved', () => {
     const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
     const domains = await Promise.all(
       names.map(domain =>
-        made(server.api, '/reserved_domains', { domain, certificate_management_policy: policy }),
+        createResource(server.api, '/reserved_domains', { domain, certificate_management_policy: policy }),
       ),
     )
     for (const { id, domain } of domains) {
@@ -122,8 +126,8 @@ suite('CRT-01: a domain that is reserved', () => {
   test('is not ordered while its name points elsewhere, and the status has the record to set (SEC-13)', async () => {
     await using world = await start([])
     const { server, pebble } = world
-    await pebble.tell('add-a', { host: 'away.example.com.', addresses: ['192.0.2.1'] })
-    const { id, cname_target: target } = await made(server.api, '/reserved_domains', {
+    await pebble.configure('add-a', { host: 'away.example.com.', addresses: ['192.0.2.1'] })
+    const { id, cname_target: target } = await createResource(server.api, '/reserved_domains', {
       domain: 'away.example.com',
     })
     const job = await until(async () => {

@@ -33,7 +33,7 @@ export type Domain = Stored<typeof reservedDomain.shape> & { readonly id: string
 export type Certificate = Stored<typeof tlsCertificate.shape>
 
 /** Everything at once, so that tests take seconds. */
-export const quick: Partial<AcmeTimings> = { pollMs: 20, settleMs: 0, retryMs: 50, leaseMs: 300 }
+export const quickTimings: Partial<AcmeTimings> = { pollMs: 20, settleMs: 0, retryMs: 50, leaseMs: 300 }
 
 /** Where processes compete for orders: so long that none loses one because it stood still. */
 export const SHARED_LEASE_MS = 4000
@@ -139,7 +139,7 @@ export class World implements AsyncDisposable {
       api: this.deps(store),
       source: this.source(store),
       log,
-      timings: { ...quick, ...timings },
+      timings: { ...quickTimings, ...timings },
     })
     this.#issuers.push(side)
     await side.start('http://api.test')
@@ -159,7 +159,7 @@ export class World implements AsyncDisposable {
   }
 
   /** The reservation of exactly this name. */
-  async named(name: string): Promise<Domain> {
+  async reservation(name: string): Promise<Domain> {
     const row = await this.store.holder({ namespace: 'domain', value: name })
     return this.domain(row?.id ?? '')
   }
@@ -275,13 +275,16 @@ export class World implements AsyncDisposable {
 }
 
 /** Sets the records that the owner of a domain sets. */
-export async function point(pebble: Pebble, domain: Domain): Promise<void> {
+export async function setDnsRecords(pebble: Pebble, domain: Domain): Promise<void> {
   const { cname_target: target, acme_challenge_cname_target: challenge } = domain
   if (target === null) throw new Error('a shared name')
-  await pebble.tell('add-a', { host: target, addresses: ['127.0.0.1'] })
-  await pebble.tell('set-cname', { host: domain.domain, target })
+  await pebble.configure('add-a', { host: target, addresses: ['127.0.0.1'] })
+  await pebble.configure('set-cname', { host: domain.domain, target })
   if (challenge === null) return
-  await pebble.tell('set-cname', { host: `_acme-challenge.${domain.domain.slice(2)}`, target: challenge })
+  await pebble.configure('set-cname', {
+    host: `_acme-challenge.${domain.domain.slice(2)}`,
+    target: challenge,
+  })
 }
 
 /** No order and no challenge outlives what it was for. */

@@ -11,7 +11,7 @@ import { ExtendedKeyUsage, type JsonGeneralNames } from '@peculiar/x509'
 import { connect } from '#agent/index.ts'
 import { parseProxy, proxyFor } from '#agent/proxy/proxy-url.ts'
 import type { Finding } from '#cli/agent/diagnose.ts'
-import { authority, person } from '../tls/people.ts'
+import { authority, issueCertificate } from '../tls/test-certificates.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
 import { environmentOf } from '../cli/agent-support.ts'
 import { relayTo } from './relay.ts'
@@ -103,7 +103,7 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
   ] as const)
     test(`its certificate is ${what}`, async () => {
       const root = await authority({ from: Date.now() - 30 * DAY, to: Date.now() + 30 * DAY })
-      const leaf = await person({ names: here, usages, issuer: root, ...wish })
+      const leaf = await issueCertificate({ names: here, usages, issuer: root, ...wish })
       const other = createTlsServer({ cert: leaf.chain, key: leaf.keyPem }, socket => socket.destroy())
       const { error, diagnosed } = await failures(await listening(other), root.pem)
       assert.equal(error.code, `ERR_ADIT_${code}`)
@@ -120,7 +120,11 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
       /issued by O=Adit, CN=Adit local authority .* That is the local CA of a gateway: copy ca\.pem from its data folder and set it with --ca\./
     assert.match(error.message, known)
     assert.match(diagnosed, /The file \S+named\.pem does not have it\. That is the local CA/)
-    const leaf = await person({ names: here, usages, issuer: await authority({ name: 'Corporate Proxy' }) })
+    const leaf = await issueCertificate({
+      names: here,
+      usages,
+      issuer: await authority({ name: 'Corporate Proxy' }),
+    })
     const other = createTlsServer({ cert: leaf.chain, key: leaf.keyPem }, socket => socket.destroy())
     const intercepted = await failures(await listening(other))
     for (const text of [intercepted.error.message, intercepted.diagnosed])
@@ -132,7 +136,7 @@ suite('a gateway that cannot be used is explained by the agent and by adit diagn
   })
 
   test('it is the HTTPS port of another server', async () => {
-    const leaf = await person({ names: here, usages, issuer: await authority() })
+    const leaf = await issueCertificate({ names: here, usages, issuer: await authority() })
     const other = createTlsServer({ cert: leaf.chain, key: leaf.keyPem, ALPNProtocols: ['h2', 'http/1.1'] })
     const { error, diagnosed } = await failures(await listening(other))
     other.close()

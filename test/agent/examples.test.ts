@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, suite, test } from 'node:test'
 import { startServer, type TestServer } from '../support/server.ts'
-import { overhear } from '../support/leaks.ts'
+import { recordOutput } from '../support/leaks.ts'
 import { addressOf, visit, web } from './support.ts'
 import { readFileSync } from 'node:fs'
 
@@ -32,7 +32,7 @@ suite('the examples', () => {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    overhear(child, [file]).stderr.pipe(process.stderr)
+    recordOutput(child, [file]).stderr.pipe(process.stderr)
     const { promise, resolve } = Promise.withResolvers<string>()
     createInterface(child.stdout).on('line', line => {
       const found = /https:\S+/.exec(line)?.[0]

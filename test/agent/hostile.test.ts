@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { type Agent, connect } from '#agent/index.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import { Ear, frame, word } from '../tunnel/support.ts'
+import { RecordingSink, frame, uint32 } from '../tunnel/support.ts'
 import { type GatewayEnd, ScriptedGateway } from './scripted-gateway.ts'
 import { disposable, StatusLog, tcp } from './support.ts'
 
@@ -114,7 +114,7 @@ suite('a hostile gateway', () => {
       assert.ok(end)
       await attack(end, agent)
       const stream = await end.visit(tunnel.id)
-      const ear = new Ear()
+      const ear = new RecordingSink()
       stream.attach(ear)
       await ear.whenEnded
       assert.equal(ear.text, 'alive')
@@ -125,16 +125,16 @@ suite('a hostile gateway', () => {
   const frames: readonly [name: string, bytes: Buffer][] = [
     ['bytes at random', randomBytes(100_000)],
     ['a frame of an unknown type', frame(0x70, 2, 'x')],
-    ['a stream with an id of ours', frame(0x12, 3, word(3))],
-    ['a stream twice', Buffer.concat([frame(0x12, 2, word(3)), frame(0x12, 2, word(3))])],
+    ['a stream with an id of ours', frame(0x12, 3, uint32(3))],
+    ['a stream twice', Buffer.concat([frame(0x12, 2, uint32(3)), frame(0x12, 2, uint32(3))])],
     ['a GOAWAY that says nothing', frame(0x30, 0)],
     [
       'credit beyond all numbers',
-      Buffer.concat([frame(0x20, 3, word(0x7fff_ffff)), frame(0x20, 3, word(0x7fff_ffff))]),
+      Buffer.concat([frame(0x20, 3, uint32(0x7fff_ffff)), frame(0x20, 3, uint32(0x7fff_ffff))]),
     ],
     [
       'the largest frame there is',
-      Buffer.concat([frame(0x12, 2, word(3)), frame(0x10, 2, text(16_000_000))]),
+      Buffer.concat([frame(0x12, 2, uint32(3)), frame(0x10, 2, text(16_000_000))]),
     ],
   ]
   for (const [name, bytes] of frames) {
@@ -164,9 +164,9 @@ suite('a hostile gateway', () => {
     await using agent = disposable(await connect(gateway.options({ maxConnections: 3 })))
     const tunnel = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const end = gateway.ends[0]
-    const ears: Ear[] = []
+    const ears: RecordingSink[] = []
     for (let count = 0; count < 4; count++) {
-      const ear = new Ear()
+      const ear = new RecordingSink()
       const stream = await end?.visit(tunnel.id, 'x')
       stream?.attach(ear)
       ears.push(ear)

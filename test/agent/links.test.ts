@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { connect } from '#agent/index.ts'
 import { elsewhereAlpn } from '#tunnel/alpn.ts'
-import { Ear } from '../tunnel/support.ts'
+import { RecordingSink } from '../tunnel/support.ts'
 import { type GatewayEnd, ScriptedGateway } from './scripted-gateway.ts'
 import { disposable, StatusLog, tcp } from './support.ts'
 
@@ -72,7 +72,7 @@ suite('an agent of a gateway with several processes', () => {
     assert.equal(far.binds[0]?.Extra.Token, `t-${tunnel.id}`)
     assert.equal(labelled.id, 'tl_1')
     for (const end of [near, far]) {
-      const ear = new Ear()
+      const ear = new RecordingSink()
       const stream = await end.visit(tunnel.id)
       stream.attach(ear)
       await ear.whenEnded

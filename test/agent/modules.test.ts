@@ -3,9 +3,9 @@ import { after, before, suite, test } from 'node:test'
 import type { AgentError } from '#agent/agent-error.ts'
 import type { EndpointOptions } from '#agent/index.ts'
 import { CLIENT } from '../auth/providers/provider-shapes.ts'
-import { type ModuleName, proofs, provesShut, wanted } from '../support/module-proofs.ts'
+import { type ModuleName, moduleChecks, checkDenied, moduleSettings } from '../support/module-checks.ts'
 import { type ModuleWorld, openModuleWorld } from '../support/module-world.ts'
-import { assertTellsNone, secretText } from '../support/secrets.ts'
+import { assertNoSecret, secretText } from '../support/secrets.ts'
 import { signIn } from './support.ts'
 
 let world: ModuleWorld
@@ -18,25 +18,25 @@ const oauth = { provider: 'github', clientId: CLIENT.id, clientSecret: CLIENT.se
 
 const asked = (): Readonly<Record<ModuleName, EndpointOptions>> => ({
   compression: { compression: true },
-  'circuit breaker': { circuitBreaker: wanted.share },
-  OAuth: { oauth: { ...oauth, allowEmails: [wanted.emails.ann] } },
+  'circuit breaker': { circuitBreaker: moduleSettings.share },
+  OAuth: { oauth: { ...oauth, allowEmails: [moduleSettings.emails.ann] } },
   'OpenID Connect': {
     oidc: {
       issuerUrl: world.issuer,
-      clientId: wanted.openIdClient.id,
-      clientSecret: wanted.openIdClient.secret,
+      clientId: moduleSettings.openIdClient.id,
+      clientSecret: moduleSettings.openIdClient.secret,
       scopes: ['email', 'profile'],
-      allowEmails: [wanted.openIdEmail],
+      allowEmails: [moduleSettings.openIdEmail],
     },
   },
-  'webhook verification': { verifyWebhook: wanted.webhook },
-  'user agent filter': { userAgentFilter: wanted.userAgents },
+  'webhook verification': { verifyWebhook: moduleSettings.webhook },
+  'user agent filter': { userAgentFilter: moduleSettings.userAgents },
   'mutual TLS': { mutualTlsCas: world.people.root.pem },
   'WebSocket to TCP': { websocketTcpConverter: true, forwardTo: world.echoPort },
 })
 
 suite('an agent requests a module, and it applies to clients', () => {
-  for (const [name, prove] of Object.entries(proofs))
+  for (const [name, prove] of Object.entries(moduleChecks))
     test(name, async () => {
       await using agent = await signIn(world.server)
       const options = { forwardTo: world.webPort, ...asked()[name as ModuleName] }
@@ -46,9 +46,9 @@ suite('an agent requests a module, and it applies to clients', () => {
 
   test('OAuth for another user', async () => {
     await using agent = await signIn(world.server)
-    const lists = { allowEmails: [wanted.emails.other], allowDomains: ['elsewhere.test'] }
+    const lists = { allowEmails: [moduleSettings.emails.other], allowDomains: ['elsewhere.test'] }
     const { url } = await agent.listen({ forwardTo: world.webPort, oauth: { ...oauth, ...lists } })
-    await provesShut(url, world)
+    await checkDenied(url, world)
   })
 
   test('several at once', async () => {
@@ -71,7 +71,7 @@ suite('an agent requests a module, and it applies to clients', () => {
 test('a tunnel without options has none of them', async () => {
   await using agent = await signIn(world.server)
   const { url } = await agent.listen({ forwardTo: world.webPort })
-  for (const [name, prove] of Object.entries(proofs)) await assert.rejects(prove(url, world), name)
+  for (const [name, prove] of Object.entries(moduleChecks)) await assert.rejects(prove(url, world), name)
 })
 
 suite('a module that the gateway cannot compile is refused with the reason', () => {
@@ -94,7 +94,7 @@ suite('a module that the gateway cannot compile is refused with the reason', () 
       await assert.rejects(agent.listen({ forwardTo: 1, ...options }), (error: AgentError) => {
         assert.match(error.message, reason)
         assert.deepEqual([error.code, error.permanent], ['ERR_ADIT_90058', true])
-        assertTellsNone('a refusal', error.message)
+        assertNoSecret('a refusal', error.message)
         return true
       })
     })

@@ -27,7 +27,7 @@ import { buffer } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent/index.ts'
 import type { TestServer } from '../support/server.ts'
-import { checkPage, Told } from '../support/secrets.ts'
+import { assertNoSecretInPage, RecordedOutput } from '../support/secrets.ts'
 import { until } from '../support/until.ts'
 import { listening, type Listening } from '../support/net.ts'
 
@@ -68,7 +68,7 @@ export function stallAtConnect(): void {
 /** Keeps the states an agent goes through, and lets a test wait for one. */
 export class StatusLog {
   readonly seen: AgentStatus[] = []
-  readonly #told = new Told('the status of an agent')
+  readonly #told = new RecordedOutput('the status of an agent')
   #wake = Promise.withResolvers<void>()
 
   readonly onStatus = (status: AgentStatus): void => {
@@ -134,7 +134,7 @@ export async function visit(url: string, options: FetchOptions = {}): Promise<Pa
   sent.end(body)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   const text = (await buffer(response)).toString()
-  checkPage(response.headers, text)
+  assertNoSecretInPage(response.headers, text)
   return { status: response.statusCode ?? 0, headers: response.headers, body: text }
 }
 

@@ -10,7 +10,7 @@ import type { Leaf } from '#pki/local-authority.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
-import { Ear, listen } from '../tunnel/support.ts'
+import { RecordingSink, recordStream } from '../tunnel/support.ts'
 import { ScriptedGateway } from './scripted-gateway.ts'
 import { disposable, HOST, readAll, type Service, stallAtConnect, tcp } from './support.ts'
 import { until } from '../support/until.ts'
@@ -52,7 +52,7 @@ suite('a service that cannot be reached', () => {
     test(`gets an HTTP error response, on ${header.Proto}`, async () => {
       const port = await freePort()
       await using it = await online({ forwardTo: port })
-      const ear = listen(await it.visit('POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n', header))
+      const ear = recordStream(await it.visit('POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n', header))
       await ear.whenEnded
       const [head = '', body = ''] = ear.text.split('\r\n\r\n')
       assert.match(head, /^HTTP\/1\.1 502 Bad Gateway\r\n/)
@@ -66,10 +66,10 @@ suite('a service that cannot be reached', () => {
 
   test('gets an HTTP error response where a labelled tunnel is behind an HTTPS edge', async () => {
     await using it = await online({ labels: { a: 'b' }, forwardTo: await freePort() })
-    const ear = listen(await it.visit('', { Proto: '', EdgeType: '3' }))
+    const ear = recordStream(await it.visit('', { Proto: '', EdgeType: '3' }))
     await ear.whenEnded
     assert.match(ear.text, /^HTTP\/1\.1 502 /)
-    const other = listen(await it.visit('', { Proto: '', EdgeType: '1' }))
+    const other = recordStream(await it.visit('', { Proto: '', EdgeType: '1' }))
     await other.whenEnded
     assert.equal(other.text, '')
   })
@@ -77,7 +77,7 @@ suite('a service that cannot be reached', () => {
   test('closes the connection without a byte for other protocols', async () => {
     await using it = await online({ proto: 'tcp', forwardTo: await freePort() })
     const stream = await it.visit('hello')
-    const ear = listen(stream)
+    const ear = recordStream(stream)
     await ear.whenEnded
     assert.equal(ear.text, '')
     stream.end()
@@ -88,7 +88,7 @@ suite('a service that cannot be reached', () => {
     await using it = await online({ proto: 'tcp', forwardTo: await freePort() }, 2)
     for (let count = 0; count < 10; count++) {
       const stream = await it.visit('x')
-      const ear = listen(stream)
+      const ear = recordStream(stream)
       await ear.whenEnded
       stream.end()
       assert.equal(await ear.whenClosed, undefined)
@@ -102,7 +102,7 @@ suite('a connection to a service', () => {
     await using it = await online({ proto: 'tcp', forwardTo: service.port })
     stallAtConnect()
     const stream = await it.visit('hello')
-    const ear = listen(stream)
+    const ear = recordStream(stream)
     stream.end()
     await ear.whenEnded
     assert.equal(ear.text, 'hello')
@@ -111,7 +111,7 @@ suite('a connection to a service', () => {
   test('that the service resets is reset for the client', async () => {
     await using service = await tcp(socket => socket.once('data', () => socket.resetAndDestroy()))
     await using it = await online({ proto: 'tcp', forwardTo: service.port })
-    const error = (await listen(await it.visit('x')).whenClosed) as { code?: string }
+    const error = (await recordStream(await it.visit('x')).whenClosed) as { code?: string }
     assert.equal(error.code, 'stream_reset')
   })
 
@@ -164,7 +164,7 @@ suite('a connection to a service', () => {
     for (let sent = 0; sent < 64; sent++) blocked.write(Buffer.alloc(1024 * 1024))
     const body = 'x'.repeat(100_000)
     const others = Array.from({ length: 99 }, async () => {
-      const ear = new Ear()
+      const ear = new RecordingSink()
       const stream = await it.visit()
       stream.attach(ear)
       stream.end(Buffer.from(body))
@@ -177,12 +177,12 @@ suite('a connection to a service', () => {
   test('that speaks TLS is verified before a byte is sent', async () => {
     await using service = await tlsService({}, echo)
     await using strict = await online({ forwardTo: `https://localhost:${service.port}` })
-    const ear = listen(await strict.visit('GET / HTTP/1.1\r\n\r\n', { Proto: 'https' }))
+    const ear = recordStream(await strict.visit('GET / HTTP/1.1\r\n\r\n', { Proto: 'https' }))
     await ear.whenEnded
     assert.match(ear.text, /502 Bad Gateway[^]*UNABLE_TO_VERIFY_LEAF_SIGNATURE/)
     await using lax = await online({ forwardTo: `https://localhost:${service.port}`, verifyUpstream: false })
     const stream = await lax.visit('GET / HTTP/1.1\r\n\r\n', { Proto: 'https' })
-    const other = listen(stream)
+    const other = recordStream(stream)
     stream.end()
     await other.whenEnded
     assert.equal(other.text, 'GET / HTTP/1.1\r\n\r\n')
@@ -203,7 +203,7 @@ suite('a connection to a service', () => {
         upstreamProtocol,
         verifyUpstream: false,
       })
-      const ear = listen(await it.visit('x', { Proto: 'https' }))
+      const ear = recordStream(await it.visit('x', { Proto: 'https' }))
       await Promise.race([ear.whenClosed, ear.whenEnded])
     }
     assert.deepEqual(seen, ['http/1.1', 'h2'])
@@ -235,7 +235,7 @@ suite('a connection to a service', () => {
       // It may come in pieces.
       const stream = await it.visit(header.subarray(0, 5).toString('latin1'))
       stream.write(Buffer.concat([header.subarray(5), Buffer.from('hello')]))
-      const ear = listen(stream)
+      const ear = recordStream(stream)
       assert.deepEqual(await preface.promise, header)
       stream.end()
       await ear.whenEnded

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { suite, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
-import { made, onEachStore } from '../support/each-store.ts'
+import { createResource, onEachStore } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
 import { startServer } from '../support/server.ts'
 
@@ -26,7 +26,7 @@ onEachStore('authentication', api => {
   }
 
   test('distinguishes an authtoken from an API key', async () => {
-    const credential = await made(api(), '/credentials', {})
+    const credential = await createResource(api(), '/credentials', {})
     const answer = await api().get('/api_keys', { token: credential.token })
     assert.deepEqual([answer.status, answer.body.error_code], [401, 'ERR_ADIT_206'])
   })
@@ -40,15 +40,15 @@ onEachStore('authentication', api => {
   })
 
   test('ends with the key, on the next call', async () => {
-    const key = await made(api(), '/api_keys', {})
+    const key = await createResource(api(), '/api_keys', {})
     assert.equal((await api().get('/self', { token: key.token })).status, 200)
     assert.equal((await api().delete(`/api_keys/${key.id}`)).status, 204)
     assert.equal((await api().get('/self', { token: key.token })).body.error_code, 'ERR_ADIT_203')
   })
 
   test('ends with the owner, and pauses while the owner is not active', async () => {
-    const bot = await made(api(), '/bot_users', { name: 'ci' })
-    const key = await made(api(), '/api_keys', { owner_id: bot.id })
+    const bot = await createResource(api(), '/bot_users', { name: 'ci' })
+    const key = await createResource(api(), '/api_keys', { owner_id: bot.id })
     assert.equal((await api().get('/self', { token: key.token })).body.user, bot.id)
     await api().patch(`/bot_users/${bot.id}`, { active: false })
     const paused = await api().get('/self', { token: key.token })
@@ -76,8 +76,8 @@ onEachStore('roles', api => {
   })
 
   test('let bots do what members do, and no more', async () => {
-    const bot = await made(api(), '/bot_users', { name: 'ci' })
-    const { token } = await made(api(), '/api_keys', { owner_id: bot.id })
+    const bot = await createResource(api(), '/bot_users', { name: 'ci' })
+    const { token } = await createResource(api(), '/api_keys', { owner_id: bot.id })
     assert.equal((await api().get('/users', { token })).status, 403)
     assert.equal((await api().post('/ip_policies', {}, { token })).status, 201)
     const escalated = await api().post(
@@ -98,7 +98,7 @@ onEachStore('roles', api => {
       ['/credentials', 'credentials', {}],
       ['/ssh_credentials', 'ssh_credentials', ssh],
     ] as const) {
-      const foreign = await made(api(), collection, body)
+      const foreign = await createResource(api(), collection, body)
       for (const method of ['GET', 'PATCH', 'DELETE']) {
         const answer = await api().call(method, `${collection}/${foreign.id}`, {
           token,
@@ -134,7 +134,7 @@ onEachStore('roles', api => {
   })
 
   test('refuse the same e-mail address twice', async () => {
-    await made(api(), '/users', { email: 'twin@example.com' })
+    await createResource(api(), '/users', { email: 'twin@example.com' })
     const twin = await api().post('/users', { email: 'TWIN@example.com' })
     assert.equal(twin.body.error_code, 'ERR_ADIT_90004')
   })
@@ -142,8 +142,8 @@ onEachStore('roles', api => {
 
 onEachStore('IP restrictions of type api', api => {
   const allow = async (cidr: string, action = 'allow') => {
-    const policy = await made(api(), '/ip_policies', {})
-    const rule = await made(api(), '/ip_policy_rules', { cidr, action, ip_policy_id: policy.id })
+    const policy = await createResource(api(), '/ip_policies', {})
+    const rule = await createResource(api(), '/ip_policy_rules', { cidr, action, ip_policy_id: policy.id })
     return { policy, rule }
   }
 
@@ -153,7 +153,7 @@ onEachStore('IP restrictions of type api', api => {
     const refused = await api().post('/ip_restrictions', body)
     assert.equal(refused.body.error_code, 'ERR_ADIT_90001')
     assert.match(refused.body.msg, /127\.0\.0\.1/)
-    const warning = await made(api(), '/ip_restrictions', { ...body, enforced: false })
+    const warning = await createResource(api(), '/ip_restrictions', { ...body, enforced: false })
     assert.equal((await api().get('/self')).status, 200, 'a restriction that is not enforced only warns')
     assert.equal(
       (await api().patch(`/ip_restrictions/${warning.id}`, { enforced: true })).body.error_code,
@@ -164,7 +164,7 @@ onEachStore('IP restrictions of type api', api => {
 
   test('refuse rules that would shut out the caller', async () => {
     const { policy, rule } = await allow('127.0.0.0/8')
-    const restriction = await made(api(), '/ip_restrictions', {
+    const restriction = await createResource(api(), '/ip_restrictions', {
       type: 'api',
       enforced: true,
       ip_policy_ids: [policy.id],
@@ -194,7 +194,7 @@ onEachStore('IP restrictions of type api', api => {
       })
     const { policy } = await allow('127.0.0.1/32')
     assert.equal(await statusFrom('127.0.0.2'), 200)
-    const restriction = await made(api(), '/ip_restrictions', {
+    const restriction = await createResource(api(), '/ip_restrictions', {
       type: 'api',
       enforced: true,
       ip_policy_ids: [policy.id],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { createClient } from '#client/client.ts'
-import { assertRefused, made, onEachStore } from '../support/each-store.ts'
+import { assertRefused, createResource, onEachStore } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
 
 onEachStore('the check of an address', api => {
@@ -10,11 +10,11 @@ onEachStore('the check of an address', api => {
   let rules: Record<string, string>
 
   const rule = async (policy: string, cidr: string, action: string): Promise<string> =>
-    String((await made(api(), '/ip_policy_rules', { ip_policy_id: policy, cidr, action })).id)
+    String((await createResource(api(), '/ip_policy_rules', { ip_policy_id: policy, cidr, action })).id)
 
   before(async () => {
-    office = String((await made(api(), '/ip_policies')).id)
-    extra = String((await made(api(), '/ip_policies')).id)
+    office = String((await createResource(api(), '/ip_policies')).id)
+    extra = String((await createResource(api(), '/ip_policies')).id)
     rules = {
       wide: await rule(office, '10.0.0.0/8', 'allow'),
       narrow: await rule(office, '10.1.0.0/16', 'allow'),
@@ -52,7 +52,7 @@ onEachStore('the check of an address', api => {
   })
 
   test('of a restriction joins its policies, in which deny wins, and is for admins', async () => {
-    const { id } = await made(api(), '/ip_restrictions', {
+    const { id } = await createResource(api(), '/ip_restrictions', {
       type: 'endpoints',
       enforced: false,
       ip_policy_ids: [office, extra],

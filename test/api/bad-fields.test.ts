@@ -7,7 +7,7 @@ import { operations } from '#contract/operations.ts'
 import { actionExamples } from '#reference/examples.ts'
 import { creatable, isCollection, Seeds } from '../support/seeds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { assertRefusal, changesNothing } from './bad-support.ts'
+import { assertRefusal, changesNothing } from './rejection-support.ts'
 
 /** One character of two, three and four bytes. */
 const characters = ['é', '漢', '😀']

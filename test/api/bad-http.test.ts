@@ -9,7 +9,7 @@ import {
   readAnswer,
   send,
   type RawRequest,
-} from './bad-support.ts'
+} from './rejection-support.ts'
 
 const line = 'POST /ip_policies HTTP/1.1'
 const json = 'Content-Type: application/json'

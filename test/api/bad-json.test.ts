@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { startServer, type TestServer } from '../support/server.ts'
-import { assertRefusal, changesNothing, send } from './bad-support.ts'
+import { assertRefusal, changesNothing, send } from './rejection-support.ts'
 
 const LIMIT = 1_048_576
 const path = '/ip_policies'

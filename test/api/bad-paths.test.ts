@@ -5,7 +5,14 @@ import type { Kind } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
 import { creatable, Seeds } from '../support/seeds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { assertRefusal, assertRefused, changesNothing, exchange, readAnswer, send } from './bad-support.ts'
+import {
+  assertRefusal,
+  assertRefused,
+  changesNothing,
+  exchange,
+  readAnswer,
+  send,
+} from './rejection-support.ts'
 
 /** What does not name a resource, as it stands in a path. */
 const noIds: Readonly<Record<string, (id: string) => string>> = {

@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import type { ErrorName } from '#base/errors.ts'
 import { newId } from '#base/ids.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { assertRefusal, changesNothing, send } from './bad-support.ts'
+import { assertRefusal, changesNothing, send } from './rejection-support.ts'
 
 const json = 'Content-Type: application/json'
 

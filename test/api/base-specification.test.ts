@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { made, onBothStores } from '../support/each-store.ts'
+import { createResource, onBothStores } from '../support/each-store.ts'
 import type { Caller } from '../support/server.ts'
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
@@ -15,7 +15,7 @@ interface Plain {
   readonly answers: (given: Record<string, unknown>) => object
 }
 
-const policy = async (api: Caller): Promise<string> => (await made(api, '/ip_policies')).id
+const policy = async (api: Caller): Promise<string> => (await createResource(api, '/ip_policies')).id
 const ref = (api: Caller, path: string, id: string) => ({ id, uri: `${api.url}${path}/${id}` })
 
 /** The kinds of the base specification that are created, read, listed, changed and deleted alike. */
@@ -70,7 +70,9 @@ const kinds: Plain[] = [
     path: '/backends/weighted',
     prefix: 'bkdwd',
     listKey: 'backends',
-    create: async api => ({ backends: { [(await made(api, '/backends/http_response')).id]: 10_000 } }),
+    create: async api => ({
+      backends: { [(await createResource(api, '/backends/http_response')).id]: 10_000 },
+    }),
     update: { description: 'other' },
     answers: ({ backends }) => ({ backends }),
   },
@@ -98,7 +100,7 @@ onBothStores('the base specification', api => {
   for (const kind of kinds) {
     test(`creates, reads, lists, changes and deletes at ${kind.path}`, async () => {
       const given = (await kind.create(api())) as Record<string, unknown>
-      const created = await made(api(), kind.path, given)
+      const created = await createResource(api(), kind.path, given)
       assert.match(created.id, new RegExp(`^${kind.prefix}_[0-9A-Za-z]{27}$`))
       assert.equal(created.uri, `${api().url}${kind.path}/${created.id}`)
       assert.match(created.created_at, RFC3339)
@@ -127,7 +129,7 @@ onBothStores('the base specification', api => {
   }
 
   test('shows the token of an API key once, and null ever after', async () => {
-    const created = await made(api(), '/api_keys', { description: 'once' })
+    const created = await createResource(api(), '/api_keys', { description: 'once' })
     assert.ok(created.token.length > 60)
     const read = await api().get(`/api_keys/${created.id}`)
     assert.equal(read.body.token, null)
@@ -140,9 +142,9 @@ onBothStores('the base specification', api => {
   })
 
   test('keeps, replaces and removes the modules of a TCP edge', async () => {
-    const backend = await made(api(), '/backends/http_response', {})
-    const other = await made(api(), '/backends/http_response', {})
-    const edge = await made(api(), '/edges/tcp', {
+    const backend = await createResource(api(), '/backends/http_response', {})
+    const other = await createResource(api(), '/backends/http_response', {})
+    const edge = await createResource(api(), '/edges/tcp', {
       backend: { backend_id: backend.id },
       ip_restriction: { enabled: false, ip_policy_ids: [await policy(api())] },
     })
@@ -173,8 +175,8 @@ onBothStores('the base specification', api => {
   })
 
   test('sets modules of TLS edges and mutual TLS of HTTPS edges', async () => {
-    const backend = await made(api(), '/backends/http_response', {})
-    const edge = await made(api(), '/edges/tls', {})
+    const backend = await createResource(api(), '/backends/http_response', {})
+    const edge = await createResource(api(), '/edges/tls', {})
     const ipPolicy = await policy(api())
     for (const [name, given, answer] of [
       [
@@ -199,7 +201,7 @@ onBothStores('the base specification', api => {
 
   test('binds IP policies to a kind of traffic', async () => {
     const [first, second] = [await policy(api()), await policy(api())]
-    const created = await made(api(), '/ip_restrictions', {
+    const created = await createResource(api(), '/ip_restrictions', {
       type: 'endpoints',
       enforced: true,
       ip_policy_ids: [second, first],
@@ -219,7 +221,7 @@ onBothStores('the base specification', api => {
   })
 
   test('adds and removes event sources of a subscription', async () => {
-    const subscription = await made(api(), '/event_subscriptions', {})
+    const subscription = await createResource(api(), '/event_subscriptions', {})
     const path = `/event_subscriptions/${subscription.id}/sources`
     const source = { type: 'ip_policy_created.v0', uri: `${api().url}${path}/ip_policy_created.v0` }
     const created = await api().post(path, { type: source.type })
@@ -254,7 +256,7 @@ onBothStores('the base specification', api => {
   test('pages newest first, and only as far as there is something', async () => {
     const ids: string[] = []
     for (let index = 0; index < 5; index++)
-      ids.unshift((await made(api(), '/bot_users', { name: `bot ${index}` })).id)
+      ids.unshift((await createResource(api(), '/bot_users', { name: `bot ${index}` })).id)
     const seen: string[] = []
     let next: string | null = `${api().url}/bot_users?limit=2`
     const pages: number[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { assertRefused, made, onEachStore } from '../support/each-store.ts'
-import { must, newSshKey, ssh, startSshd } from '../support/openssh.ts'
+import { assertRefused, createResource, onEachStore } from '../support/each-store.ts'
+import { runOrThrow, newSshKey, ssh, startSshd } from '../support/openssh.ts'
 import { AUTHORITY, issue, type Identity } from '../support/openssl.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
 import { Folder } from '../support/folder.ts'
@@ -29,7 +29,7 @@ onEachStore('certificates', api => {
 
   test('are uploaded with their key, and parsed', async () => {
     const certificate_pem = leaf.certificate + root.certificate
-    const created = await made(api(), '/tls_certificates', {
+    const created = await createResource(api(), '/tls_certificates', {
       certificate_pem,
       private_key_pem: leaf.key,
       description: 'd',
@@ -39,7 +39,7 @@ onEachStore('certificates', api => {
     assert.match(id, /^cert_/)
     assert.ok(uri && created_at && not_before < not_after)
     const [serial = ''] =
-      (await must('openssl', 'x509', '-in', leaf.files.certificate, '-noout', '-serial')).match(
+      (await runOrThrow('openssl', 'x509', '-in', leaf.files.certificate, '-noout', '-serial')).match(
         /[0-9A-F]{8,}/,
       ) ?? []
     assert.equal(serial_number, serial.toLowerCase())
@@ -67,11 +67,11 @@ onEachStore('certificates', api => {
   })
 
   test('of a reserved domain can be attached, detached and replaced by automatic management', async () => {
-    const certificate = await made(api(), '/tls_certificates', {
+    const certificate = await createResource(api(), '/tls_certificates', {
       certificate_pem: leaf.certificate,
       private_key_pem: leaf.key,
     })
-    const domain = await made(api(), '/reserved_domains', {
+    const domain = await createResource(api(), '/reserved_domains', {
       domain: 'own.example.com',
       certificate_id: certificate.id,
     })
@@ -119,18 +119,21 @@ onEachStore('certificates', api => {
   })
 
   test('for a custom wildcard name the record for its challenge', async () => {
-    const domain = await made(api(), '/reserved_domains', { domain: '*.wild.example.com', region: 'eu' })
+    const domain = await createResource(api(), '/reserved_domains', {
+      domain: '*.wild.example.com',
+      region: 'eu',
+    })
     assert.match(domain.acme_challenge_cname_target, /^[0-9a-f]{17}\.acme\.adit\.localhost$/)
     assert.equal(domain.region, 'eu')
   })
 
   test('of authorities are bound by mutual TLS and kept while they are', async () => {
-    const authority = await made(api(), '/certificate_authorities', { ca_pem: root.certificate })
+    const authority = await createResource(api(), '/certificate_authorities', { ca_pem: root.certificate })
     assert.deepEqual(
       [authority.subject_common_name, authority.key_usages, authority.extended_key_usages],
       ['root', ['cert_sign', 'crl_sign'], []],
     )
-    const edge = await made(api(), '/edges/https')
+    const edge = await createResource(api(), '/edges/https')
     const path = `/edges/https/${edge.id}/mutual_tls`
     const put = await api().put(path, { certificate_authority_ids: [authority.id] })
     const shown = { enabled: true, certificate_authorities: [{ id: authority.id, uri: authority.uri }] }
@@ -147,12 +150,15 @@ onEachStore('certificates', api => {
     const tls = {
       mutual_tls: {
         certificate_authority_ids: [
-          (await made(api(), '/certificate_authorities', { ca_pem: root.certificate })).id,
+          (await createResource(api(), '/certificate_authorities', { ca_pem: root.certificate })).id,
         ],
       },
     }
     await assertRefused(api(), { path: '/edges/tls', body: tls, code: 7062 }, ['/edges/tls'])
-    await made(api(), '/edges/tls', { ...tls, tls_termination: { terminate_at: 'edge', min_version: '1.3' } })
+    await createResource(api(), '/edges/tls', {
+      ...tls,
+      tls_termination: { terminate_at: 'edge', min_version: '1.3' },
+    })
   })
 
   test('that cannot be used are refused for their reason', async () => {
@@ -160,7 +166,15 @@ onEachStore('certificates', api => {
       path: '/tls_certificates',
       body: { certificate_pem, private_key_pem },
     })
-    const encrypted = await must('openssl', 'pkey', '-in', leaf.files.key, '-aes256', '-passout', 'pass:x')
+    const encrypted = await runOrThrow(
+      'openssl',
+      'pkey',
+      '-in',
+      leaf.files.key,
+      '-aes256',
+      '-passout',
+      'pass:x',
+    )
     const cases = [
       { ...upload(undefined, leaf.key), code: 1922, field: 'certificate_pem' },
       { ...upload(leaf.certificate, undefined), code: 1901, field: 'private_key_pem' },
@@ -195,7 +209,8 @@ suite('SSH certificates from the API', () => {
     await server[Symbol.asyncDispose]()
     folder[Symbol.dispose]()
   })
-  const authority = (api: Caller, body: object = {}) => made(api, '/ssh_certificate_authorities', body)
+  const authority = (api: Caller, body: object = {}) =>
+    createResource(api, '/ssh_certificate_authorities', body)
 
   for (const [body, keyType] of [
     [{}, 'ed25519'],
@@ -206,7 +221,7 @@ suite('SSH certificates from the API', () => {
       const ca = await authority(server.api, body)
       assert.equal(ca.key_type, keyType)
       assert.equal(ca.private_key, undefined)
-      const certificate = await made(server.api, '/ssh_user_certificates', {
+      const certificate = await createResource(server.api, '/ssh_user_certificates', {
         ssh_certificate_authority_id: ca.id,
         public_key: publicKey,
         principals: ['deploy'],
@@ -216,7 +231,7 @@ suite('SSH certificates from the API', () => {
       assert.equal(certificate.key_type, 'ed25519')
       const day = Date.parse(certificate.valid_until) - Date.parse(certificate.valid_after)
       assert.equal(day, 86_400_000)
-      const shown = await must(
+      const shown = await runOrThrow(
         'ssh-keygen',
         '-L',
         '-f',
@@ -247,7 +262,7 @@ suite('SSH certificates from the API', () => {
         principals: ['root'],
         ...body,
       }
-      const { certificate } = await made(server.api, '/ssh_user_certificates', given)
+      const { certificate } = await createResource(server.api, '/ssh_user_certificates', given)
       await folder.write('user-cert.pub', certificate)
       const options = [
         'StrictHostKeyChecking=no',
@@ -269,12 +284,12 @@ suite('SSH certificates from the API', () => {
 
   test('of hosts are valid for a year, and known by their principals', async () => {
     const ca = await authority(server.api)
-    const certificate = await made(server.api, '/ssh_host_certificates', {
+    const certificate = await createResource(server.api, '/ssh_host_certificates', {
       ssh_certificate_authority_id: ca.id,
       public_key: publicKey,
       principals: ['host.example.com'],
     })
-    const shown = await must(
+    const shown = await runOrThrow(
       'ssh-keygen',
       '-L',
       '-f',
@@ -330,7 +345,7 @@ suite('SSH certificates from the API', () => {
   })
 
   test('and public keys open tunnels: each is registered once', async () => {
-    const created = await made(server.api, '/ssh_credentials', {
+    const created = await createResource(server.api, '/ssh_credentials', {
       public_key: publicKey,
       acl: ['bind:*.example.com', 'bind:a=b', 'bind:1.tcp.adit.localhost:20000', '*'],
     })

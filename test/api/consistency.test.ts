@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { openSqlite } from '#store/sqlite.ts'
-import { made, onBothStores } from '../support/each-store.ts'
+import { createResource, onBothStores } from '../support/each-store.ts'
 import { spawnServer, type Answer } from '../support/server.ts'
 import { MARKER, secretText } from '../support/secrets.ts'
 import { newFolder } from '../support/folder.ts'
@@ -23,15 +23,15 @@ onBothStores('concurrent callers', api => {
   test('cannot both serve the same hostport or make the same route', async () => {
     const edges = await times(10, () => api().post('/edges/tcp', { hostports: ['localhost:15000'] }))
     assert.deepEqual(statuses(edges), [201, ...Array<number>(9).fill(400)])
-    const edge = await made(api(), '/edges/https')
+    const edge = await createResource(api(), '/edges/https')
     const route = { match_type: 'exact_path', match: '/' }
     const routes = await times(10, () => api().post(`/edges/https/${edge.id}/routes`, route))
     assert.deepEqual(statuses(routes), [201, ...Array<number>(9).fill(400)])
   })
 
   test("do not undo each other's changes of different fields", async () => {
-    const edge = await made(api(), '/edges/tcp')
-    const backend = await made(api(), '/backends/http_response')
+    const edge = await createResource(api(), '/edges/tcp')
+    const backend = await createResource(api(), '/backends/http_response')
     const answers = await Promise.all([
       api().patch(`/edges/tcp/${edge.id}`, { description: 'a' }),
       api().patch(`/edges/tcp/${edge.id}`, { metadata: 'b' }),
@@ -52,7 +52,7 @@ onBothStores('concurrent callers', api => {
   })
 
   test('are all served when many change one resource at once', async () => {
-    const policy = await made(api(), '/ip_policies')
+    const policy = await createResource(api(), '/ip_policies')
     const answers = await times(50, index =>
       api().patch(`/ip_policies/${policy.id}`, { description: `${index}` }),
     )
@@ -60,7 +60,7 @@ onBothStores('concurrent callers', api => {
   })
 
   test('add event sources to one subscription without losing any', async () => {
-    const subscription = await made(api(), '/event_subscriptions')
+    const subscription = await createResource(api(), '/event_subscriptions')
     const types = ['ip_policy', 'domain', 'api_key', 'tls_certificate', 'ip_restriction'].map(
       name => `${name}_created.v0`,
     )
@@ -74,7 +74,7 @@ onBothStores('concurrent callers', api => {
 
   test('never leave a reference to something that is gone', async () => {
     for (let round = 0; round < 10; round++) {
-      const policy = await made(api(), '/ip_policies')
+      const policy = await createResource(api(), '/ip_policies')
       const [removed, created] = await Promise.all([
         api().delete(`/ip_policies/${policy.id}`),
         api().post('/edges/tcp', { ip_restriction: { ip_policy_ids: [policy.id] } }),
@@ -86,7 +86,10 @@ onBothStores('concurrent callers', api => {
 
   test('cannot close a circle of backends together', async () => {
     for (let round = 0; round < 10; round++) {
-      const [a, b] = [await made(api(), '/backends/failover'), await made(api(), '/backends/weighted')]
+      const [a, b] = [
+        await createResource(api(), '/backends/failover'),
+        await createResource(api(), '/backends/weighted'),
+      ]
       const answers = await Promise.all([
         api().patch(`/backends/failover/${a.id}`, { backends: [b.id] }),
         api().patch(`/backends/weighted/${b.id}`, { backends: { [a.id]: 1 } }),
@@ -99,7 +102,7 @@ onBothStores('concurrent callers', api => {
 
   test('remove a parent only together with children that appear meanwhile', async () => {
     for (let round = 0; round < 10; round++) {
-      const edge = await made(api(), '/edges/https')
+      const edge = await createResource(api(), '/edges/https')
       const [removed, ...routes] = await Promise.all([
         api().delete(`/edges/https/${edge.id}`),
         ...['/a', '/b', '/c'].map(match =>
@@ -117,18 +120,22 @@ suite('what is kept', () => {
   test('has every change in the outbox, in order, with who made it, and without secrets', async () => {
     const dataDir = newFolder()
     const server = await spawnServer(dataDir)
-    const policy = await made(server.api, '/ip_policies', { description: 'first' })
+    const policy = await createResource(server.api, '/ip_policies', { description: 'first' })
     await server.api.patch(`/ip_policies/${policy.id}`, { description: 'second' })
-    const rule = await made(server.api, '/ip_policy_rules', {
+    const rule = await createResource(server.api, '/ip_policy_rules', {
       cidr: '10.0.0.0/8',
       action: 'allow',
       ip_policy_id: policy.id,
     })
     await server.api.delete(`/ip_policies/${policy.id}`)
-    const key = await made(server.api, '/api_keys', {})
-    const edge = await made(server.api, '/edges/https')
+    const key = await createResource(server.api, '/api_keys', {})
+    const edge = await createResource(server.api, '/edges/https')
     const oidc = { issuer: 'https://a.example', client_id: 'c', client_secret: secretText('oidc') }
-    await made(server.api, `/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match: '/', oidc })
+    await createResource(server.api, `/edges/https/${edge.id}/routes`, {
+      match_type: 'exact_path',
+      match: '/',
+      oidc,
+    })
     await server.api.post('/ip_policies', { description: 'x'.repeat(256) })
     await server.end('SIGTERM')
 
@@ -168,16 +175,16 @@ suite('what is kept', () => {
     const dataDir = newFolder()
     const server = await spawnServer(dataDir)
     const { api } = server
-    const edge = await made(api, '/edges/https')
-    await made(api, `/edges/https/${edge.id}/routes`, {
+    const edge = await createResource(api, '/edges/https')
+    await createResource(api, `/edges/https/${edge.id}/routes`, {
       match_type: 'exact_path',
       match: '/1',
       oidc: { issuer: 'https://a.example', client_id: 'c', client_secret: secretText('oidc') },
       webhook_verification: { provider: 'github', secret: secretText('webhook') },
     })
-    await made(api, `/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match: '/2' })
-    const other = await made(api, '/edges/https')
-    await made(api, `/edges/https/${other.id}/routes`, {
+    await createResource(api, `/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match: '/2' })
+    const other = await createResource(api, '/edges/https')
+    await createResource(api, `/edges/https/${other.id}/routes`, {
       match_type: 'exact_path',
       match: '/',
       oauth: { provider: { github: { client_id: 'c', client_secret: secretText('oauth') } } },
@@ -194,11 +201,14 @@ suite('what is kept', () => {
       },
     ]
     for (const target of targets) {
-      const shown = await made(api, '/event_destinations', { target })
+      const shown = await createResource(api, '/event_destinations', { target })
       assert.ok(!JSON.stringify(shown).includes(MARKER), 'destinations do not show secrets')
     }
-    const tokens = [(await made(api, '/api_keys')).token, (await made(api, '/credentials')).token]
-    await made(api, '/ssh_certificate_authorities')
+    const tokens = [
+      (await createResource(api, '/api_keys')).token,
+      (await createResource(api, '/credentials')).token,
+    ]
+    await createResource(api, '/ssh_certificate_authorities')
     const route = (await api.get(`/edges/https/${other.id}`)).body.routes[0]
     assert.equal(
       route.oauth.provider.github.client_secret,

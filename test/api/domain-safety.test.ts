@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isPublicSuffix } from '#base/public-suffix.ts'
-import { assertRefused, made, onEachStore } from '../support/each-store.ts'
+import { assertRefused, createResource, onEachStore } from '../support/each-store.ts'
 
 test('a public suffix is known as one, in both parts of the list', () => {
   for (const name of [
@@ -28,12 +28,12 @@ onEachStore('SEC-13: reserving domains', api => {
         ['/reserved_domains'],
       )
     for (const domain of ['shop.example.co.uk', '*.example.co.uk', 'me.github.io', 'box.lan'])
-      await made(api(), '/reserved_domains', { domain })
+      await createResource(api(), '/reserved_domains', { domain })
   })
 
   test('gives a name to one reservation only, beside the wildcard over it', async () => {
-    const wide = await made(api(), '/reserved_domains', { domain: '*.both.example.com' })
-    const exact = await made(api(), '/reserved_domains', { domain: 'a.both.example.com' })
+    const wide = await createResource(api(), '/reserved_domains', { domain: '*.both.example.com' })
+    const exact = await createResource(api(), '/reserved_domains', { domain: 'a.both.example.com' })
     for (const { domain } of [wide, exact])
       await assertRefused(api(), { path: '/reserved_domains', body: { domain }, code: 413 })
     await assertRefused(api(), {
@@ -45,9 +45,9 @@ onEachStore('SEC-13: reserving domains', api => {
 
   test('allows a released name to be reserved again, without its former settings', async () => {
     const domain = 'again.example.com'
-    const first = await made(api(), '/reserved_domains', { domain })
+    const first = await createResource(api(), '/reserved_domains', { domain })
     assert.equal((await api().delete(`/reserved_domains/${first.id}`)).status, 204)
-    const second = await made(api(), '/reserved_domains', { domain })
+    const second = await createResource(api(), '/reserved_domains', { domain })
     assert.notEqual(second.id, first.id)
     // Records in DNS that were set for the first prove nothing for the second.
     assert.notEqual(second.cname_target, first.cname_target)

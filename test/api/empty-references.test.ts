@@ -5,7 +5,7 @@ import { isWritable, writtenName } from '#contract/shape-schema.ts'
 import type { Shape } from '#contract/shape.ts'
 import { isCollection, Seeds } from '../support/seeds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { assertRefusal, changesNothing } from './bad-support.ts'
+import { assertRefusal, changesNothing } from './rejection-support.ts'
 
 interface Reference {
   /** The names that lead to it in a body, as a client writes them. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldNames } from '#contract/events/field-names.ts'
-import { assertRefused, made, onEachStore, type Refused } from '../support/each-store.ts'
+import { assertRefused, createResource, onEachStore, type RejectedCall } from '../support/each-store.ts'
 import type { Caller } from '../support/server.ts'
 
 const HTTP = 'http_request_complete.v0'
@@ -16,7 +16,7 @@ const chosen = {
 }
 
 async function subscribed(api: Caller, sources: readonly object[] = []) {
-  const { id } = await made(api, '/event_subscriptions', { sources })
+  const { id } = await createResource(api, '/event_subscriptions', { sources })
   return { path: `/event_subscriptions/${id}`, sources: `/event_subscriptions/${id}/sources` }
 }
 
@@ -60,7 +60,7 @@ onEachStore('what sources of events choose', api => {
     const { sources } = await subscribed(api(), [{ type: AUDIT }])
     const one = `${sources}/${HTTP}`
     const uri = api().url + one
-    assert.deepEqual(await made(api(), sources, chosen), { ...chosen, uri })
+    assert.deepEqual(await createResource(api(), sources, chosen), { ...chosen, uri })
     assert.deepEqual((await api().patch(one, {})).body, { ...chosen, uri })
 
     const fields = ['tls.version']
@@ -86,7 +86,7 @@ onEachStore('what sources of events choose', api => {
   test('is refused where it cannot be, with what is possible, and changes nothing', async () => {
     const { path, sources } = await subscribed(api(), [{ type: AUDIT }, { type: HTTP }])
     for (const { body, code, says, field } of refusals) {
-      const posted: Refused = { path: sources, body, code, says, field }
+      const posted: RejectedCall = { path: sources, body, code, says, field }
       await assertRefused(api(), posted, [path, sources])
       const inside = { sources: [{ type: SESSION }, body] }
       const listed = { code, says, field: `sources.1.${field}` }
@@ -100,7 +100,7 @@ onEachStore('what sources of events choose', api => {
     const one = `${sources}/${HTTP}`
     for (const { body, code, says, field } of refusals) {
       const { type, ...change } = body
-      const changed: Refused = {
+      const changed: RejectedCall = {
         method: 'PATCH',
         path: `${sources}/${type}`,
         body: change,
@@ -129,7 +129,7 @@ onEachStore('what sources of events choose', api => {
       [sources],
     )
     await assertRefused(api(), { path: sources, body: { type: HTTP, filter: 1 }, code: 215 }, [sources])
-    const whole = await made(api(), sources, {
+    const whole = await createResource(api(), sources, {
       type: HTTP,
       fields: fields.slice(0, 64),
       filter: filter(4096),

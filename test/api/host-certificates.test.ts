@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { newSshKey, ssh, startSshd, type Outcome, type Sshd } from '../support/openssh.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Folder } from '../support/folder.ts'
@@ -28,11 +28,11 @@ suite('a host certificate from the API', () => {
   })
 
   const newAuthority = (body: object = {}): Promise<Authority> =>
-    made(server.api, '/ssh_certificate_authorities', body)
+    createResource(server.api, '/ssh_certificate_authorities', body)
 
   /** A real sshd that shows the certificate, and accepts users of the same CA. */
   async function startHost(authority: Authority, body: object): Promise<Sshd> {
-    const { certificate } = await made(server.api, '/ssh_host_certificates', {
+    const { certificate } = await createResource(server.api, '/ssh_host_certificates', {
       ssh_certificate_authority_id: authority.id,
       public_key: hostKey,
       ...body,
@@ -46,7 +46,7 @@ suite('a host certificate from the API', () => {
 
   /** Signs in at localhost as root, knowing of that host only who vouches for it. */
   async function enter(host: Sshd, people: Authority, trusted = people): Promise<Outcome> {
-    const { certificate } = await made(server.api, '/ssh_user_certificates', {
+    const { certificate } = await createResource(server.api, '/ssh_user_certificates', {
       ssh_certificate_authority_id: people.id,
       public_key: userKey,
       principals: ['root'],

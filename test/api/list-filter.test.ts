@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
 import { apiWithAgent } from '../e2e/compat/agent-online.ts'
-import { assertRefused, made } from '../support/each-store.ts'
+import { assertRefused, createResource } from '../support/each-store.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
 
 const query = (filter: string): string => `filter=${encodeURIComponent(filter)}`
@@ -18,9 +18,16 @@ suite('the filter of a list', () => {
       ['Shop of Ann', ['*']],
       ['', []],
     ] as const)
-      await made(api, '/credentials', { description, acl, metadata: description === '' ? '' : 'web' })
-    await made(api, '/reserved_domains', { domain: 'a.example.com', resolves_to: [{ value: 'eu' }] })
-    await made(api, '/reserved_domains', { domain: 'b.example.com', region: 'eu' })
+      await createResource(api, '/credentials', {
+        description,
+        acl,
+        metadata: description === '' ? '' : 'web',
+      })
+    await createResource(api, '/reserved_domains', {
+      domain: 'a.example.com',
+      resolves_to: [{ value: 'eu' }],
+    })
+    await createResource(api, '/reserved_domains', { domain: 'b.example.com', region: 'eu' })
   })
   after(() => server[Symbol.asyncDispose]())
 
@@ -127,10 +134,10 @@ suite('the filter of a list', () => {
 test('resolves_to of a reserved domain is kept, and left out while it is not set', async () => {
   await using server = await startServer()
   const { api } = server
-  const plain = await made(api, '/reserved_domains', { domain: 'a.example.com' })
+  const plain = await createResource(api, '/reserved_domains', { domain: 'a.example.com' })
   assert.ok(!('resolves_to' in plain))
   const both = [{ value: 'eu' }, { value: 'global' }]
-  const { uri, resolves_to: told } = await made(api, '/reserved_domains', {
+  const { uri, resolves_to: told } = await createResource(api, '/reserved_domains', {
     domain: 'b.example.com',
     resolves_to: both,
   })

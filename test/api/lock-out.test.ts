@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { made, onEachStore } from '../support/each-store.ts'
+import { createResource, onEachStore } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
 import type { Caller } from '../support/server.ts'
 
@@ -38,12 +38,12 @@ const OTHER = '127.0.0.3'
 
 /** An enforced restriction on calls that allows loopback and another address. */
 async function restricted(api: Caller) {
-  const policy = await made(api, '/ip_policies', { owner_id: null })
+  const policy = await createResource(api, '/ip_policies', { owner_id: null })
   const allow = (cidr: string) =>
-    made(api, '/ip_policy_rules', { cidr, action: 'allow', ip_policy_id: policy.id })
+    createResource(api, '/ip_policy_rules', { cidr, action: 'allow', ip_policy_id: policy.id })
   const loopback = await allow('127.0.0.1/32')
   const other = await allow(`${OTHER}/32`)
-  const restriction = await made(api, '/ip_restrictions', {
+  const restriction = await createResource(api, '/ip_restrictions', {
     type: 'api',
     enforced: true,
     ip_policy_ids: [policy.id],
@@ -56,8 +56,8 @@ onEachStore('a change that would lock admins out', api => {
 
   test('is rejected where it denies loopback, and changes nothing', async () => {
     const { policy, loopback, other, restriction } = await restricted(api())
-    const elsewhere = await made(api(), '/ip_policies')
-    await made(api(), '/ip_policy_rules', {
+    const elsewhere = await createResource(api(), '/ip_policies')
+    await createResource(api(), '/ip_policy_rules', {
       cidr: `${OTHER}/32`,
       action: 'allow',
       ip_policy_id: elsewhere.id,
@@ -91,13 +91,16 @@ onEachStore('a change that would lock admins out', api => {
   for (const type of ['api', 'agent', 'endpoints', 'dashboard'])
     test(`is not a member's to make, in a policy of a restriction of type ${type}`, async () => {
       const { token } = await newMember(api())
-      const policy = await made(api(), '/ip_policies', { owner_id: null })
-      const rule = await made(api(), '/ip_policy_rules', {
+      const policy = await createResource(api(), '/ip_policies', { owner_id: null })
+      const rule = await createResource(api(), '/ip_policy_rules', {
         cidr: '127.0.0.0/8',
         action: 'allow',
         ip_policy_id: policy.id,
       })
-      const restriction = await made(api(), '/ip_restrictions', { type, ip_policy_ids: [policy.id] })
+      const restriction = await createResource(api(), '/ip_restrictions', {
+        type,
+        ip_policy_ids: [policy.id],
+      })
       const standing = [(await rules()).body, (await api().get(`/ip_policies/${policy.id}`)).body]
       const opened = { cidr: '0.0.0.0/0', action: 'allow', ip_policy_id: policy.id }
       const changes: Sent[] = [
@@ -118,12 +121,12 @@ onEachStore('a change that would lock admins out', api => {
     })
 
   test('is not one of the dashboard, which says nothing about calls', async () => {
-    const policy = await made(api(), '/ip_policies')
+    const policy = await createResource(api(), '/ip_policies')
     const rule = { cidr: '192.0.2.0/24', action: 'allow', ip_policy_id: policy.id }
-    await made(api(), '/ip_policy_rules', rule)
+    await createResource(api(), '/ip_policy_rules', rule)
     const body = { type: 'dashboard', enforced: true, ip_policy_ids: [policy.id] }
-    const restriction = await made(api(), '/ip_restrictions', body)
-    await made(api(), '/ip_policy_rules', { ...rule, cidr: '127.0.0.0/8', action: 'deny' })
+    const restriction = await createResource(api(), '/ip_restrictions', body)
+    await createResource(api(), '/ip_policy_rules', { ...rule, cidr: '127.0.0.0/8', action: 'deny' })
     assert.equal((await api().get('/self')).status, 200)
     assert.equal((await api().delete(`/ip_restrictions/${restriction.id}`)).status, 204)
   })
@@ -131,7 +134,7 @@ onEachStore('a change that would lock admins out', api => {
   test('is rejected where no admin with a key would be left', async () => {
     const { user, api_key: key } = (await api().get('/self')).body
     const users = async () => (await api().get('/users')).body
-    const second = await made(api(), '/users', { email: 'keyless@example.com', role: 'admin' })
+    const second = await createResource(api(), '/users', { email: 'keyless@example.com', role: 'admin' })
     const standing = await users()
     for (const [method, path, body, code] of [
       ['PATCH', `/users/${user}`, { role: 'member' }, 90002],
@@ -143,7 +146,7 @@ onEachStore('a change that would lock admins out', api => {
     }
     assert.deepEqual(await users(), standing)
     assert.equal((await api().get(`/api_keys/${key.id}`)).status, 200)
-    const spare = await made(api(), '/api_keys', { owner_id: second.id })
+    const spare = await createResource(api(), '/api_keys', { owner_id: second.id })
     assert.equal((await api().delete(`/api_keys/${spare.id}`)).status, 204)
     assert.equal((await api().delete(`/users/${second.id}`)).status, 204)
   })

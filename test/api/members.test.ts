@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { kinds } from '#contract/kinds/index.ts'
 import { operations, type Operation } from '#contract/operations.ts'
-import { made, onEachStore } from '../support/each-store.ts'
+import { createResource, onEachStore } from '../support/each-store.ts'
 import { newMember, type Member } from '../support/members.ts'
 import { targets } from '../support/secret-bodies.ts'
 import { secretText } from '../support/secrets.ts'
@@ -199,7 +199,7 @@ onEachStore('members', api => {
   test('do not get the ids of what a colleague owns when they are refused', async () => {
     const domain = await own.make('reserved_domains', { name: 'taken' })
     const ingress = await own.make('agent_ingresses', { domain: 'taken.example.com' })
-    const used = await made(api(), '/backends/http_response', { owner_id: null })
+    const used = await createResource(api(), '/backends/http_response', { owner_id: null })
     const user = await own.make('failover_backends', { backends: [used.id] })
     const edge = await own.make('tcp_edges', { hostports: ['any.test:9777'] })
     for (const [method, path, body, code, id] of [
@@ -217,7 +217,7 @@ onEachStore('members', api => {
   })
 
   test('change what is shared, and what an earlier release has made', async () => {
-    const shared = await made(api(), '/ip_policies', { owner_id: null })
+    const shared = await createResource(api(), '/ip_policies', { owner_id: null })
     const changed = await call('PATCH', `/ip_policies/${shared.id}`, { description: 'ours' }, colleague)
     assert.equal(changed.status, 200)
     assert.equal((await call('DELETE', `/ip_policies/${shared.id}`, undefined, colleague)).status, 204)

@@ -5,7 +5,7 @@ import { newId } from '#base/ids.ts'
 import { ApiError } from '#client/errors.ts'
 import type { Change } from '#contract/streams.ts'
 import { signIn } from '../agent/support.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { FollowedChanges } from '../support/followed-changes.ts'
 import { newMember } from '../support/members.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -53,9 +53,9 @@ suite('what is online, in GET /changes/stream', () => {
   test('has the endpoints of edges', async () => {
     await using server = await startServer()
     const { api } = server
-    await made(api, '/reserved_domains', { name: 'edge.example.test' })
+    await createResource(api, '/reserved_domains', { name: 'edge.example.test' })
     await using followed = await FollowedChanges.open(api, { kind: 'endpoint' })
-    const edge = await made(api, '/edges/https', { hostports: ['edge.example.test:443'] })
+    const edge = await createResource(api, '/edges/https', { hostports: ['edge.example.test:443'] })
     const [endpoint = ''] = await ids(api, 'endpoints')
     await followed.until(seen => seen.length === 1)
     await api.delete(`/edges/https/${edge.id}`)

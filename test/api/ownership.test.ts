@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kinds } from '#contract/kinds/index.ts'
-import { made, onEachStore } from '../support/each-store.ts'
+import { createResource, onEachStore } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
 import { creatable, Seeds } from '../support/seeds.ts'
 import { Caller } from '../support/server.ts'
@@ -27,7 +27,7 @@ onEachStore('the owner of a resource', api => {
 
   test('can be named by an admin only, and must exist', async () => {
     const [one, other] = [await newMember(api()), await newMember(api())]
-    const given = await made(api(), '/ip_policies', { owner_id: one.user.id })
+    const given = await createResource(api(), '/ip_policies', { owner_id: one.user.id })
     assert.equal(given.owner_id, one.user.id)
     const refused = await api().post('/ip_policies', { owner_id: other.user.id }, { token: one.token })
     assert.deepEqual([refused.status, refused.body.error_code], [403, 'ERR_ADIT_630'])
@@ -35,13 +35,13 @@ onEachStore('the owner of a resource', api => {
       const unknown = await api().post('/ip_policies', { owner_id: id })
       assert.deepEqual([unknown.status, unknown.body.error_code], [400, 'ERR_ADIT_634'], id)
     }
-    const shared = await made(api(), '/ip_policies', { owner_id: null })
+    const shared = await createResource(api(), '/ip_policies', { owner_id: null })
     assert.equal('owner_id' in shared, false)
   })
 
   test('may be removed; the resource stays', async () => {
     const member = await newMember(api())
-    const policy = await made(api(), '/ip_policies', { owner_id: member.user.id })
+    const policy = await createResource(api(), '/ip_policies', { owner_id: member.user.id })
     assert.equal((await api().delete(`/users/${member.user.id}`)).status, 204)
     const left = await api().get(`/ip_policies/${policy.id}`)
     assert.deepEqual([left.status, left.body.owner_id], [200, member.user.id])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { apiWithAgent } from '../e2e/compat/agent-online.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { newSshKey } from '../support/openssh.ts'
 import { Folder } from '../support/folder.ts'
 
@@ -22,7 +22,7 @@ suite('what published clients need', () => {
   after(() => server[Symbol.asyncDispose]())
 
   const deleteAs = async (headers: Record<string, string>) => {
-    const { uri } = await made(api, '/ip_policies')
+    const { uri } = await createResource(api, '/ip_policies')
     const { status, body } = await api.delete(uri, { headers })
     assert.equal((await api.get(uri)).status, 404)
     return { status, body }
@@ -58,8 +58,8 @@ suite('what published clients need', () => {
   })
 
   test('beforeId means before_id, and only one of them may be given', async () => {
-    const { id: older } = await made(api, '/ip_policies')
-    const { id: newer } = await made(api, '/ip_policies')
+    const { id: older } = await createResource(api, '/ip_policies')
+    const { id: newer } = await createResource(api, '/ip_policies')
     const page = await api.get(`/ip_policies?beforeId=${newer}&limit=1`, { headers: typeScript })
     assert.equal(page.body.ip_policies[0].id, older)
     const both = await api.get(`/ip_policies?beforeId=${newer}&before_id=${newer}`)
@@ -68,19 +68,22 @@ suite('what published clients need', () => {
   })
 
   test('path parameters that a body repeats are ignored', async () => {
-    const { id, uri } = await made(api, '/ip_policies')
+    const { id, uri } = await createResource(api, '/ip_policies')
     const patched = await api.patch(uri, { id: 'ipp_another', description: 'new' })
     assert.partialDeepStrictEqual(patched.body, { id, description: 'new' })
-    const edge = await made(api, '/edges/https')
+    const edge = await createResource(api, '/edges/https')
     const match = { match_type: 'path_prefix', match: '/' }
-    const route = await made(api, `/edges/https/${edge.id}/routes`, { edge_id: 'edghts_another', ...match })
+    const route = await createResource(api, `/edges/https/${edge.id}/routes`, {
+      edge_id: 'edghts_another',
+      ...match,
+    })
     assert.equal(route.edge_id, edge.id)
     assert.equal((await api.patch(route.uri, { edge_id: 'x', id: 'y' })).status, 200)
     assert.equal((await api.post('/ip_policies', { id: 'ipp_1' })).status, 400)
   })
 
   test('a module is put bare or wrapped in "module"', async () => {
-    const { id, uri } = await made(api, '/edges/tls')
+    const { id, uri } = await createResource(api, '/edges/tls')
     const bare = { terminate_at: 'agent' }
     for (const body of [bare, { module: bare }, { id, module: bare }]) {
       const answer = await api.put(`${uri}/tls_termination`, body)
@@ -91,7 +94,7 @@ suite('what published clients need', () => {
   })
 
   test('a module is put with an empty body and no Content-Type, as the Python client does', async () => {
-    const { uri } = await made(api, '/edges/tls')
+    const { uri } = await createResource(api, '/edges/tls')
     const answer = await api.call('PUT', `${uri}/tls_termination`, { headers: python })
     assert.deepEqual(answer.body, { enabled: true, terminate_at: 'edge', min_version: null })
   })
@@ -110,7 +113,7 @@ suite('what published clients need', () => {
     }
     const named = await api.post('/ip_policies', { newer_text: 'said' }, { headers: python })
     assert.equal(named.status, 400)
-    const { uri } = await made(api, '/ip_policies', { description: 'old' })
+    const { uri } = await createResource(api, '/ip_policies', { description: 'old' })
     const patched = await api.patch(uri, { description: '', newer_list: [] }, { headers: python })
     assert.equal(patched.body.description, '')
   })
@@ -136,7 +139,7 @@ suite('what published clients need', () => {
 
   test('ids as keys are restored exactly, for the TypeScript client only', async () => {
     for (let count = 0; count < 20; count++) {
-      const { id } = await made(api, '/backends/http_response')
+      const { id } = await createResource(api, '/backends/http_response')
       const backends = { [id.replace(/[A-Z]/g, (letter: string) => `_${letter.toLowerCase()}`)]: 7 }
       const { body } = await api.post('/backends/weighted', { backends }, { headers: typeScript })
       assert.deepEqual(body.backends, { [id]: 7 })
@@ -145,7 +148,7 @@ suite('what published clients need', () => {
   })
 
   test('keys inside the free part of a policy are restored, its own names are not', async () => {
-    const { uri } = await made(api, '/edges/tcp')
+    const { uri } = await createResource(api, '/edges/tcp')
     const rule = (config: object) => ({ inbound: [{ actions: [{ type: 'add-headers', config }] }] })
     const sent = rule({ status_code: 1, headers: [{ '_x-_a': { _b: 1 } }] })
     const { body } = await api.put(`${uri}/policy`, { module: sent }, { headers: typeScript })
@@ -157,7 +160,7 @@ suite('what published clients need', () => {
   test('a Date, which the TypeScript client sends as {}, counts as absent for it alone', async () => {
     using folder = new Folder()
     const certificate = {
-      ssh_certificate_authority_id: (await made(api, '/ssh_certificate_authorities')).id,
+      ssh_certificate_authority_id: (await createResource(api, '/ssh_certificate_authorities')).id,
       public_key: await newSshKey(folder, 'host', 'ed25519'),
       principals: ['host.example'],
       valid_until: {},
@@ -175,9 +178,9 @@ suite('what published clients need', () => {
 
   test('null means absent for optional fields, and nothing inside a map', async () => {
     const nothing = { description: null, metadata: null, body: null, headers: null, status_code: null }
-    const { headers, status_code: status } = await made(api, '/backends/http_response', nothing)
+    const { headers, status_code: status } = await createResource(api, '/backends/http_response', nothing)
     assert.deepEqual({ headers, status }, { headers: null, status: 200 })
-    const { uri } = await made(api, '/ip_policies', { description: 'kept' })
+    const { uri } = await createResource(api, '/ip_policies', { description: 'kept' })
     assert.equal((await api.patch(uri, { description: null })).body.description, 'kept')
     assert.equal((await api.post('/ip_restrictions', { type: null })).status, 400)
     assert.equal((await api.post('/backends/http_response', { headers: { 'x-a': null } })).status, 400)

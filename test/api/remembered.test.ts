@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { openSqlite } from '#store/sqlite.ts'
-import { made, onEachStore } from '../support/each-store.ts'
+import { createResource, onEachStore } from '../support/each-store.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { spawnServer, startServer } from '../support/server.ts'
 import { newFolder } from '../support/folder.ts'
 
 onEachStore('the first page of a list', api => {
   test('is the same while nothing changes, and another as soon as something does', async () => {
-    const first = await made(api(), '/ip_policies', { description: 'a' })
+    const first = await createResource(api(), '/ip_policies', { description: 'a' })
     const ids = async () =>
       (await api().get('/ip_policies')).body.ip_policies.map((each: { id: string }) => each.id)
     assert.deepEqual(await ids(), [first.id])
     assert.deepEqual(await ids(), [first.id])
-    const second = await made(api(), '/ip_policies')
+    const second = await createResource(api(), '/ip_policies')
     assert.deepEqual(await ids(), [second.id, first.id])
     await api().patch(`/ip_policies/${first.id}`, { description: 'b' })
     assert.equal((await api().get('/ip_policies')).body.ip_policies[1].description, 'b')
@@ -24,8 +24,8 @@ onEachStore('the first page of a list', api => {
   })
 
   test('is not shown to a user who may not see it', async () => {
-    const bot = await made(api(), '/bot_users', { name: 'b' })
-    const { token } = await made(api(), '/api_keys', { owner_id: bot.id })
+    const bot = await createResource(api(), '/bot_users', { name: 'b' })
+    const { token } = await createResource(api(), '/api_keys', { owner_id: bot.id })
     for (let round = 0; round < 2; round++) {
       assert.equal((await api().get('/bot_users')).status, 200)
       assert.equal((await api().get('/bot_users', { token })).status, 403)
@@ -50,9 +50,9 @@ onEachStore('the first page of a list', api => {
 onEachStore('a response that is cached', api => {
   test('follows a change of a later page of a list', async () => {
     const [oldest, middle, newest] = [
-      await made(api(), '/ip_policies', { description: 'oldest' }),
-      await made(api(), '/ip_policies', { description: 'middle' }),
-      await made(api(), '/ip_policies', { description: 'newest' }),
+      await createResource(api(), '/ip_policies', { description: 'oldest' }),
+      await createResource(api(), '/ip_policies', { description: 'middle' }),
+      await createResource(api(), '/ip_policies', { description: 'newest' }),
     ]
     const later = async () => {
       const { body } = await api().get(`/ip_policies?limit=2&before_id=${newest.id}`)
@@ -67,7 +67,7 @@ onEachStore('a response that is cached', api => {
   })
 
   test('follows a change of its resource, and ends with it', async () => {
-    const { id } = await made(api(), '/ip_policies', { description: 'a' })
+    const { id } = await createResource(api(), '/ip_policies', { description: 'a' })
     const read = async () => api().get(`/ip_policies/${id}`)
     assert.equal((await read()).body.description, 'a')
     assert.equal((await read()).body.description, 'a')
@@ -78,8 +78,8 @@ onEachStore('a response that is cached', api => {
   })
 
   test('is not sent to a caller who may not read the resource', async () => {
-    const bot = await made(api(), '/bot_users', { name: 'c' })
-    const { token } = await made(api(), '/api_keys', { owner_id: bot.id })
+    const bot = await createResource(api(), '/bot_users', { name: 'c' })
+    const { token } = await createResource(api(), '/api_keys', { owner_id: bot.id })
     assert.equal((await api().get(`/bot_users/${bot.id}`)).status, 200)
     assert.equal((await api().get(`/bot_users/${bot.id}`, { token })).status, 403)
   })
@@ -97,10 +97,10 @@ suite('two servers on one database', () => {
         ADIT_MASTER_KEY: master_key,
       })
       try {
-        const key = await made(one.api, '/api_keys')
+        const key = await createResource(one.api, '/api_keys')
         assert.equal((await second.api.get('/self', { token: key.token })).status, 200)
         assert.deepEqual((await second.api.get('/ip_policies')).body.ip_policies, [])
-        const policy = await made(one.api, '/ip_policies')
+        const policy = await createResource(one.api, '/ip_policies')
         assert.equal((await second.api.get('/ip_policies')).body.ip_policies[0].id, policy.id)
         await one.api.delete(`/api_keys/${key.id}`)
         assert.equal((await second.api.get('/self', { token: key.token })).status, 401)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { made, onEachStore } from '../support/each-store.ts'
+import { createResource, onEachStore } from '../support/each-store.ts'
 import type { Caller } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
 
@@ -115,8 +115,8 @@ const modules: Record<string, { given: object; answer: object }> = {
 }
 
 async function newRoute(api: Caller, extra: object = {}) {
-  const edge = await made(api, '/edges/https', {})
-  const route = await made(api, `/edges/https/${edge.id}/routes`, {
+  const edge = await createResource(api, '/edges/https', {})
+  const route = await createResource(api, `/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',
     match: '/api',
     ...extra,
@@ -216,7 +216,7 @@ onEachStore('HTTPS edge routes', api => {
 
   test('go with their edge, and are found only on it', async () => {
     const { edge, route, path } = await newRoute(api())
-    const other = await made(api(), '/edges/https', {})
+    const other = await createResource(api(), '/edges/https', {})
     assert.equal((await api().get(`/edges/https/${other.id}/routes/${route.id}`)).status, 404)
     assert.equal((await api().delete(`/edges/https/${edge.id}`)).status, 204)
     assert.equal((await api().get(path)).status, 404)
@@ -226,7 +226,7 @@ onEachStore('HTTPS edge routes', api => {
     const { edge } = await newRoute(api())
     const path = `/edges/https/${edge.id}/routes`
     for (const match of ['/', '/a/b%20c', 'example.com', 'Example.COM/Blog']) {
-      const route = await made(api(), path, { match_type: 'exact_path', match })
+      const route = await createResource(api(), path, { match_type: 'exact_path', match })
       assert.equal(route.match, match.replace('Example.COM', 'example.com'))
     }
   })
@@ -238,10 +238,10 @@ onEachStore(
     test('are ports that edges may use, until none is free', async () => {
       const ports = new Set<number>()
       for (let count = 0; count < 3; count++) {
-        const { addr } = await made(api(), '/reserved_addrs', { region: 'eu' })
+        const { addr } = await createResource(api(), '/reserved_addrs', { region: 'eu' })
         assert.match(addr, /^1\.tcp\.eu\.adit\.localhost:3000[0-2]$/)
         ports.add(Number(addr.split(':')[1]))
-        await made(api(), '/edges/tcp', { hostports: [addr] })
+        await createResource(api(), '/edges/tcp', { hostports: [addr] })
       }
       assert.equal(ports.size, 3)
       const refused = await api().post('/reserved_addrs')
@@ -254,7 +254,7 @@ onEachStore(
       for (const edge of edges) assert.equal((await api().delete(`/edges/tcp/${edge.id}`)).status, 204)
       const [first] = addresses
       assert.equal((await api().delete(`/reserved_addrs/${first.id}`)).status, 204)
-      await made(api(), '/edges/tcp', { hostports: [first.addr] })
+      await createResource(api(), '/edges/tcp', { hostports: [first.addr] })
     })
   },
   { tcp_ports: '30000-30002' },
@@ -262,17 +262,17 @@ onEachStore(
 
 onEachStore('HTTPS and TLS edges', api => {
   test('serve a domain reserved by name and by domain at once, if both mean the same', async () => {
-    const both = await made(api(), '/reserved_domains', {
+    const both = await createResource(api(), '/reserved_domains', {
       name: 'both.example.com',
       domain: 'Both.example.com',
     })
     assert.equal(both.domain, 'both.example.com')
-    await made(api(), '/edges/https', { hostports: ['both.example.com:443'] })
+    await createResource(api(), '/edges/https', { hostports: ['both.example.com:443'] })
   })
 
   test('serve reserved domains, and keep them from being given up', async () => {
-    const domain = await made(api(), '/reserved_domains', { domain: 'App.Example.com' })
-    const edge = await made(api(), '/edges/https', { hostports: ['app.example.com:443'] })
+    const domain = await createResource(api(), '/reserved_domains', { domain: 'App.Example.com' })
+    const edge = await createResource(api(), '/edges/https', { hostports: ['app.example.com:443'] })
     assert.deepEqual(edge.hostports, ['app.example.com:443'])
     const refused = await api().delete(`/reserved_domains/${domain.id}`)
     assert.equal(refused.body.error_code, 'ERR_ADIT_446')
@@ -282,15 +282,15 @@ onEachStore('HTTPS and TLS edges', api => {
   })
 
   test('serve names below a reserved wildcard', async () => {
-    await made(api(), '/reserved_domains', { domain: '*.wild.example.org' })
-    await made(api(), '/edges/tls', { hostports: ['*.wild.example.org:443'] })
-    await made(api(), '/edges/https', { hostports: ['a.b.wild.example.org:443'] })
+    await createResource(api(), '/reserved_domains', { domain: '*.wild.example.org' })
+    await createResource(api(), '/edges/tls', { hostports: ['*.wild.example.org:443'] })
+    await createResource(api(), '/edges/https', { hostports: ['a.b.wild.example.org:443'] })
   })
 
   test('on TCP take any allowed port, and reserve it', async () => {
-    const address = await made(api(), '/reserved_addrs', { description: 'db' })
+    const address = await createResource(api(), '/reserved_addrs', { description: 'db' })
     assert.match(address.addr, /^1\.tcp\.adit\.localhost:2\d{4}$/)
-    const edge = await made(api(), '/edges/tcp', { hostports: [address.addr, 'localhost:15432'] })
+    const edge = await createResource(api(), '/edges/tcp', { hostports: [address.addr, 'localhost:15432'] })
     assert.equal((await api().delete(`/reserved_addrs/${address.id}`)).body.error_code, 'ERR_ADIT_90006')
     assert.equal((await api().delete(`/edges/tcp/${edge.id}`)).status, 204)
     assert.equal((await api().delete(`/reserved_addrs/${address.id}`)).status, 204)

@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { assertRefused, made, onEachStore, type Refused } from '../support/each-store.ts'
+import { assertRefused, createResource, onEachStore, type RejectedCall } from '../support/each-store.ts'
 import type { Caller } from '../support/server.ts'
 import { secretText } from '../support/secrets.ts'
 
@@ -10,24 +10,24 @@ const filled = (count: number) =>
 /** Things of each kind that the refusals below refer to. */
 async function prepare(api: Caller) {
   const [policy, backend, edge, domain] = [
-    await made(api, '/ip_policies'),
-    await made(api, '/backends/http_response'),
-    await made(api, '/edges/https'),
-    await made(api, '/reserved_domains', { domain: 'taken.example.com' }),
+    await createResource(api, '/ip_policies'),
+    await createResource(api, '/backends/http_response'),
+    await createResource(api, '/edges/https'),
+    await createResource(api, '/reserved_domains', { domain: 'taken.example.com' }),
   ]
-  const rule = await made(api, '/ip_policy_rules', {
+  const rule = await createResource(api, '/ip_policy_rules', {
     cidr: '10.0.0.0/8',
     action: 'allow',
     ip_policy_id: policy.id,
   })
   const routes = `/edges/https/${edge.id}/routes`
-  const route = await made(api, routes, { match_type: 'exact_path', match: '/one' })
-  const destination = await made(api, '/event_destinations', { target: { debug: {} } })
-  const subscription = await made(api, '/event_subscriptions', {
+  const route = await createResource(api, routes, { match_type: 'exact_path', match: '/one' })
+  const destination = await createResource(api, '/event_destinations', { target: { debug: {} } })
+  const subscription = await createResource(api, '/event_subscriptions', {
     sources: [{ type: 'ip_policy_created.v0' }],
     destination_ids: [destination.id],
   })
-  const configuration = await made(api, '/endpoint_configurations', { type: 'tcp' })
+  const configuration = await createResource(api, '/endpoint_configurations', { type: 'tcp' })
   return { policy, backend, edge, domain, rule, routes, route, destination, subscription, configuration }
 }
 type World = Awaited<ReturnType<typeof prepare>>
@@ -373,7 +373,7 @@ const plain: (world: World) => [string, string, unknown, number, RegExp?][] = wo
   ['a report about no page', '/abuse_reports', { urls: ['mailto:a@b'] }, 90020],
 ]
 
-const missing: (world: World) => Refused[] = world => [
+const missing: (world: World) => RejectedCall[] = world => [
   // A route of an unknown edge.
   {
     path: `/edges/https/${none('edghts')}/routes`,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { browserOf } from '../support/dashboard.ts'
-import { made, onBothStores } from '../support/each-store.ts'
+import { createResource, onBothStores } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
 
 type Headers = Record<string, string>
@@ -61,12 +61,16 @@ onBothStores('open streams', api => {
   })
 
   test('end at once when the address of their client is no longer allowed', async () => {
-    const { id: policy } = await made(api(), '/ip_policies')
+    const { id: policy } = await createResource(api(), '/ip_policies')
     const anywhere = { cidr: '0.0.0.0/0', ip_policy_id: policy, action: 'allow' }
-    await made(api(), '/ip_policy_rules', anywhere)
-    await made(api(), '/ip_restrictions', { type: 'dashboard', enforced: true, ip_policy_ids: [policy] })
+    await createResource(api(), '/ip_policy_rules', anywhere)
+    await createResource(api(), '/ip_restrictions', {
+      type: 'dashboard',
+      enforced: true,
+      ip_policy_ids: [policy],
+    })
     const browser = await browserOf(api())
     const here = { cidr: '127.0.0.0/8', ip_policy_id: policy, action: 'deny' }
-    await assertEnded({ cookie: browser.cookie }, () => made(api(), '/ip_policy_rules', here))
+    await assertEnded({ cookie: browser.cookie }, () => createResource(api(), '/ip_policy_rules', here))
   })
 })

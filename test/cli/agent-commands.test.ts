@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { isUpdate } from '#cli/agent/update.ts'
-import { configFile, spawnAgent, visit, webService, type Watched } from './agent-support.ts'
+import { configFile, spawnAgent, visit, webService, type WatchedProcess } from './agent-support.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { newFolder } from '../support/folder.ts'
 import { until } from '../support/until.ts'
@@ -25,7 +25,7 @@ async function command(name: string): Promise<{ status: number; msg: string | un
   return { status, msg: body?.msg }
 }
 
-const online = (agent: Watched) => agent.sees(/^url=(\S+) /m)
+const online = (agent: WatchedProcess) => agent.waitForOutput(/^url=(\S+) /m)
 
 suite('a gateway', () => {
   test('can stop an agent', async () => {
@@ -42,10 +42,10 @@ suite('a gateway', () => {
     await online(agent)
     const first = await sessionId()
     assert.equal((await command('restart')).status, 204)
-    const [, url = ''] = await agent.sees(/^url=\S+ [^]*restarted by the gateway[^]*^url=(\S+) /m)
+    const [, url = ''] = await agent.waitForOutput(/^url=\S+ [^]*restarted by the gateway[^]*^url=(\S+) /m)
     assert.notEqual(await sessionId(), first)
     assert.equal((await visit(url)).body, 'hello')
-    assert.equal(agent.complaint, '')
+    assert.equal(agent.errorOutput, '')
     assert.equal(await agent.ends('SIGTERM'), 0)
   })
 
@@ -55,7 +55,7 @@ suite('a gateway', () => {
     await online(agent)
     await server.api.delete(`/credentials/${body.id}`)
     assert.equal(await agent.ends(), 4)
-    assert.match(agent.complaint, /ERR_ADIT_107/)
+    assert.match(agent.errorOutput, /ERR_ADIT_107/)
   })
 })
 
@@ -117,7 +117,7 @@ suite('an update', () => {
     assert.equal((await command('update')).status, 204)
     assert.match((await command('update')).msg ?? '', /: an update is already running\.$/)
     writeFileSync(go, '')
-    await made.agent.sees(/msg="version 0\.1\.7 was installed and waits for a restart"/)
+    await made.agent.waitForOutput(/msg="version 0\.1\.7 was installed and waits for a restart"/)
     assert.equal(readFileSync(written, 'utf8'), 'v0.1.7')
     assert.match((await command('update')).msg ?? '', /: an update was installed and waits for a restart\.$/)
     rmSync(folder, { recursive: true })
@@ -127,7 +127,9 @@ suite('an update', () => {
     const words = [process.execPath, '-e', 'process.exit(3)']
     await using made = await agentWith(`update_command: ${JSON.stringify(words)}\n`, '0.1.7')
     assert.equal((await command('update')).status, 204)
-    await made.agent.sees(/level=error msg="the update to 0\.1\.7 failed: \S+ ended with exit code 3"/)
+    await made.agent.waitForOutput(
+      /level=error msg="the update to 0\.1\.7 failed: \S+ ended with exit code 3"/,
+    )
     assert.equal((await command('update')).status, 204)
   })
 

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { configPath, parseConfig } from '#cli/agent/config-file.ts'
 import { checkConfig } from '#cli/agent/config.ts'
 import { optionRows } from '#tunnel/tunnel-options.ts'
-import { assertTellsNone, secretText } from '../support/secrets.ts'
+import { assertNoSecret, secretText } from '../support/secrets.ts'
 import { configFile } from './agent-support.ts'
 import { run } from './run.ts'
 import { program } from '../support/program.ts'
@@ -336,7 +336,7 @@ suite('adit config show', () => {
     const environment = { ...config.environment, ADIT_SERVER_ADDR: 'b.example:2' }
     const { stdout, code } = await runCommand(['config', 'show', '--log', 'json'], environment)
     assert.equal(code, 0)
-    assertTellsNone('adit config show', stdout)
+    assertNoSecret('adit config show', stdout)
     for (const line of [
       'server: b.example:2  # ADIT_SERVER_ADDR',
       `authtoken: ********  # ${config.path}:1:12`,
@@ -350,7 +350,7 @@ suite('adit config show', () => {
     assert.deepEqual(settings.server, { value: 'a.example:1', origin: `${config.path}:2:9` })
     assert.deepEqual(tunnels.w.basic_auth.value, '********')
     assert.deepEqual(tunnels.w['oauth.client_secret'].value, '********')
-    assertTellsNone('adit config show --json', json.stdout)
+    assertNoSecret('adit config show --json', json.stdout)
   })
 })
 

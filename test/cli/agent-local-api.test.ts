@@ -316,9 +316,11 @@ suite('the address of the local API', () => {
   test('is the next free port when the default one is taken', async () => {
     // Both may be in use by other tests: then it is the one after.
     await using first = spawnAgent(server, ['start', '--none', '--log-level', 'debug'])
-    const [, taken = ''] = await first.sees(/msg=inspector url=http:\/\/127\.0\.0\.1:(40\d\d|41[0-3]\d)\n/)
+    const [, taken = ''] = await first.waitForOutput(
+      /msg=inspector url=http:\/\/127\.0\.0\.1:(40\d\d|41[0-3]\d)\n/,
+    )
     await using second = spawnAgent(server, ['start', '--none', '--log-level', 'debug'])
-    const [, other = ''] = await second.sees(/msg=inspector url=http:\/\/127\.0\.0\.1:(\d+)\n/)
+    const [, other = ''] = await second.waitForOutput(/msg=inspector url=http:\/\/127\.0\.0\.1:(\d+)\n/)
     assert.notEqual(other, taken)
     const [answer] = await once(request(`http://[::1]:${other}/api/status`).end(), 'response')
     assert.equal(answer.statusCode, 200)
@@ -340,7 +342,7 @@ suite('the address of the local API', () => {
     using file = configFile('version: 1\nweb_addr: false\n')
     const args = ['http', '1', '--scheme', 'http', '--config', file.path, '--log-level', 'debug']
     await using agent = spawnAgent(server, args)
-    await agent.sees(/msg=online/)
+    await agent.waitForOutput(/msg=online/)
     assert.doesNotMatch(agent.output, /msg=inspector/)
   })
 

@@ -59,21 +59,21 @@ suite('--log', () => {
   test('stdout logs the session and each tunnel in logfmt', async () => {
     await using service = await webService((_, response) => response.end('hello'))
     await using agent = spawnAgent(server, ['http', service.port, '--log=stdout', '--name', 'logged'])
-    const [, url = ''] = await agent.sees(
+    const [, url = ''] = await agent.waitForOutput(
       /msg="started tunnel" obj=tunnels name="command_line \(http\)" addr=http:\/\/localhost:\d+ url=(\S+)\n/,
     )
     assert.match(agent.output, /lvl=info msg="client session established" obj=csess id=[0-9a-f]{12}\n/)
     assert.match(agent.output, /lvl=info msg="tunnel session started" obj=tunnels\.session\n/)
     assert.match(agent.output, / name=command_line addr=\S+ url=https:\/\/logged\.\S+\n/)
     assert.equal((await visit(url)).body, 'hello')
-    await agent.sees(/msg="join connections" obj=join l=http:\/\/localhost:\d+ r=127\.0\.0\.1:\d+\n/)
-    assert.equal(agent.complaint, '')
+    await agent.waitForOutput(/msg="join connections" obj=join l=http:\/\/localhost:\d+ r=127\.0\.0\.1:\d+\n/)
+    assert.equal(agent.errorOutput, '')
     assert.equal(await agent.ends('SIGTERM'), 0)
   })
 
   test('stdout with --log-format json gives objects', async () => {
     await using agent = spawnAgent(server, ['http', '1', '-log=stdout', '-log-format=json'])
-    await agent.sees(/"msg":"started tunnel","name":"command_line","obj":"tunnels"/)
+    await agent.waitForOutput(/"msg":"started tunnel","name":"command_line","obj":"tunnels"/)
     for (const line of agent.output.trim().split('\n')) assert.equal(typeof JSON.parse(line).lvl, 'string')
   })
 
@@ -86,13 +86,13 @@ suite('--log', () => {
       agent.output,
       /lvl=crit msg="command failed" err="authentication failed: .*\\r\\n\\r\\nERR_NGROK_107\\r\\n"\n$/,
     )
-    assert.match(agent.complaint, /^adit: The authtoken /)
+    assert.match(agent.errorOutput, /^adit: The authtoken /)
   })
 
   test('names an error of an agent that is not online yet a warning', async () => {
     const environment = { ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
     await using agent = spawnAgent(server, ['http', '1', '--log=stdout'], environment)
-    await agent.sees(
+    await agent.waitForOutput(
       /lvl=warn msg="failed to connect session" obj=csess id=\w+ err="[^"]+" retry_in_ms=\d+\n/,
     )
     assert.doesNotMatch(agent.output, /lvl=eror/)
@@ -100,22 +100,22 @@ suite('--log', () => {
 
   test('stderr leaves stdout empty, false leaves both empty', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--log=stderr'])
-    await until(() => agent.complaint.includes('client session established'))
+    await until(() => agent.errorOutput.includes('client session established'))
     assert.equal(await agent.ends('SIGTERM'), 0)
-    assert.match(agent.complaint, /^t=\S+ lvl=info msg="client session established"/m)
+    assert.match(agent.errorOutput, /^t=\S+ lvl=info msg="client session established"/m)
     assert.equal(agent.output, '')
     await using silent = spawnAgent(server, ['http', '1', '--log', 'false', '--name', 'silent'])
     await isOnline('silent', silent.child)
     assert.equal(await silent.ends('SIGTERM'), 0)
-    assert.deepEqual([silent.output, silent.complaint], ['', ''])
+    assert.deepEqual([silent.output, silent.errorOutput], ['', ''])
   })
 
   test('with a file writes there, for its owner only, beside the view', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'adit-test-'))
     const path = join(folder, 'agent.log')
     await using agent = agentOnTerminal(server, ['http', '1', '--log', path])
-    await agent.sees(/State .*online/)
-    await agent.sees(/https:\/\//)
+    await agent.waitForOutput(/State .*online/)
+    await agent.waitForOutput(/https:\/\//)
     assert.match(readFileSync(path, 'utf8'), /msg="started tunnel"/)
     assert.equal(statSync(path).mode & 0o777, 0o600)
     rmSync(folder, { recursive: true })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { CLIENT } from '../auth/providers/provider-shapes.ts'
-import { type ModuleName, proofs, wanted } from '../support/module-proofs.ts'
+import { type ModuleName, moduleChecks, moduleSettings } from '../support/module-checks.ts'
 import { type ModuleWorld, openModuleWorld } from '../support/module-world.ts'
 import { runAdit } from '../support/server.ts'
 import { configFile, environmentOf, spawnAgent } from './agent-support.ts'
@@ -24,26 +24,26 @@ const repeated = (flag: string, values: readonly string[]): string[] => values.f
 
 const asked = (): Readonly<Record<ModuleName, Asked>> => ({
   compression: { flags: ['--compression'] },
-  'circuit breaker': { flags: ['--circuit-breaker', String(wanted.share)] },
+  'circuit breaker': { flags: ['--circuit-breaker', String(moduleSettings.share)] },
   OAuth: {
     flags: `--oauth github --oauth-client-id ${CLIENT.id} --oauth-client-secret-file ${files.oauth}`
       .split(' ')
-      .concat(repeated('--oauth-allow-email', [wanted.emails.ann, wanted.emails.other])),
+      .concat(repeated('--oauth-allow-email', [moduleSettings.emails.ann, moduleSettings.emails.other])),
   },
   'OpenID Connect': {
-    flags: `--oidc ${world.issuer} --oidc-client-id ${wanted.openIdClient.id} --oidc-scope email`
+    flags: `--oidc ${world.issuer} --oidc-client-id ${moduleSettings.openIdClient.id} --oidc-scope email`
       .split(' ')
-      .concat(['--oidc-allow-email', wanted.openIdEmail]),
-    environment: { ADIT_OIDC_CLIENT_SECRET: wanted.openIdClient.secret },
+      .concat(['--oidc-allow-email', moduleSettings.openIdEmail]),
+    environment: { ADIT_OIDC_CLIENT_SECRET: moduleSettings.openIdClient.secret },
   },
   'webhook verification': {
-    flags: ['--verify-webhook', wanted.webhook.provider],
-    environment: { ADIT_VERIFY_WEBHOOK_SECRET: wanted.webhook.secret },
+    flags: ['--verify-webhook', moduleSettings.webhook.provider],
+    environment: { ADIT_VERIFY_WEBHOOK_SECRET: moduleSettings.webhook.secret },
   },
   'user agent filter': {
     flags: [
-      ...repeated('--ua-allow', wanted.userAgents.allow),
-      ...repeated('--ua-deny', wanted.userAgents.deny),
+      ...repeated('--ua-allow', moduleSettings.userAgents.allow),
+      ...repeated('--ua-deny', moduleSettings.userAgents.deny),
     ],
   },
   'mutual TLS': { flags: ['--mutual-tls-ca', files.authorities] },
@@ -54,12 +54,12 @@ const serviceFor = (name: string): string =>
   String(name === 'WebSocket to TCP' ? world.echoPort : world.webPort)
 
 suite('adit http requests a module, and it applies to clients', () => {
-  for (const [name, prove] of Object.entries(proofs))
+  for (const [name, prove] of Object.entries(moduleChecks))
     test(name, async () => {
       const { flags, environment = {} } = asked()[name as ModuleName]
       const args = ['http', serviceFor(name), ...flags, '--inspect', 'on']
       await using agent = spawnAgent(world.server, args, environment)
-      await agent.sees(/msg=online/)
+      await agent.waitForOutput(/msg=online/)
       const urls = [...agent.output.matchAll(/^url=(\S+)/gm)].map(match => match[1] ?? '')
       const schemes = name === 'mutual TLS' ? ['https'] : ['https', 'http']
       assert.deepEqual(
@@ -68,7 +68,7 @@ suite('adit http requests a module, and it applies to clients', () => {
       )
       await prove(urls[0] ?? '', world)
       assert.equal(await agent.ends('SIGTERM'), 0)
-      assert.equal(agent.complaint, '')
+      assert.equal(agent.errorOutput, '')
     })
 })
 
@@ -76,7 +76,7 @@ suite('adit start', () => {
   const file = () => `
 tunnels:
   compression: {proto: http, addr: ${world.webPort}, compression: true}
-  circuit breaker: {proto: http, addr: ${world.webPort}, circuit_breaker: ${wanted.share}}
+  circuit breaker: {proto: http, addr: ${world.webPort}, circuit_breaker: ${moduleSettings.share}}
   OAuth:
     proto: http
     addr: ${world.webPort}
@@ -89,23 +89,23 @@ tunnels:
     addr: ${world.webPort}
     oidc:
       issuer_url: ${world.issuer}
-      client_id: ${wanted.openIdClient.id}
-      client_secret: ${wanted.openIdClient.secret}
+      client_id: ${moduleSettings.openIdClient.id}
+      client_secret: ${moduleSettings.openIdClient.secret}
       scopes: [email]
-      allow_emails: [${wanted.openIdEmail}]
+      allow_emails: [${moduleSettings.openIdEmail}]
   webhook verification:
     proto: http
     addr: ${world.webPort}
-    verify_webhook: {provider: ${wanted.webhook.provider}, secret: ${wanted.webhook.secret}}
+    verify_webhook: {provider: ${moduleSettings.webhook.provider}, secret: ${moduleSettings.webhook.secret}}
   user agent filter:
     proto: http
     addr: ${world.webPort}
-    user_agent_filter: ${JSON.stringify(wanted.userAgents)}
+    user_agent_filter: ${JSON.stringify(moduleSettings.userAgents)}
   mutual TLS: {proto: http, addr: ${world.webPort}, mutual_tls_cas: ${files.authorities}}
   WebSocket to TCP: {proto: http, addr: ${world.echoPort}, websocket_tcp_converter: true}
 `
   test('does the same for the tunnels of a file', async () => {
-    const names = Object.keys(proofs).map((name, at) => [name, `module-${at}`] as const)
+    const names = Object.keys(moduleChecks).map((name, at) => [name, `module-${at}`] as const)
     const domains = names.reduce(
       (text, [name, domain]) =>
         text
@@ -116,10 +116,10 @@ tunnels:
     using config = configFile(domains)
     const environment = { ...config.environment, ADIT_OAUTH_CLIENT_SECRET: CLIENT.secret }
     await using agent = spawnAgent(world.server, ['start', '--all'], environment)
-    await agent.sees(/msg=online/)
+    await agent.waitForOutput(/msg=online/)
     for (const [name, domain] of names) {
       const [, url = ''] = new RegExp(`^url=(https://${domain}\\.\\S+) `, 'm').exec(agent.output) ?? []
-      await proofs[name as ModuleName](url, world)
+      await moduleChecks[name as ModuleName](url, world)
     }
   })
 })

@@ -4,9 +4,9 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { checkPage } from '../support/secrets.ts'
+import { assertNoSecretInPage } from '../support/secrets.ts'
 import { program } from '../support/program.ts'
-import { overhear, whatItTold } from '../support/leaks.ts'
+import { recordOutput, recordedOutputOf } from '../support/leaks.ts'
 import { spawnAdit, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 import { newFolder } from '../support/folder.ts'
@@ -15,11 +15,11 @@ import { newFolder } from '../support/folder.ts'
 const PATIENCE_MS = 60_000
 
 /** A process whose output is waited for. */
-export class Watched implements AsyncDisposable {
+export class WatchedProcess implements AsyncDisposable {
   readonly child: ChildProcess
   readonly #ended: Promise<unknown>
   #output = ''
-  #complaint = ''
+  #errorOutput = ''
   #more = Promise.withResolvers<void>()
   /** All of its output was read. */
   #isOver = false
@@ -31,22 +31,22 @@ export class Watched implements AsyncDisposable {
       this.#output += text
       this.#wake()
     })
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#complaint += text))
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#errorOutput += text))
   }
 
   get output(): string {
     return this.#output
   }
 
-  get complaint(): string {
-    return this.#complaint
+  get errorOutput(): string {
+    return this.#errorOutput
   }
 
   async #whenEnded(): Promise<void> {
     await once(this.child, 'close')
     this.#isOver = true
     this.#wake()
-    whatItTold(this.child).end()
+    recordedOutputOf(this.child).end()
   }
 
   #wake(): void {
@@ -55,10 +55,10 @@ export class Watched implements AsyncDisposable {
   }
 
   /** Waits until the output, or what `read` makes of it, has something. */
-  async sees(pattern: RegExp, read = (output: string) => output): Promise<RegExpExecArray> {
+  async waitForOutput(pattern: RegExp, read = (output: string) => output): Promise<RegExpExecArray> {
     const what = () => `${pattern} comes, after:
 ${this.#output}
-${this.#complaint}`
+${this.#errorOutput}`
     const look = () => {
       const found = pattern.exec(read(this.#output)) ?? undefined
       if (found === undefined && this.#isOver) throw new Error(`it ended before ${what()}`)
@@ -90,7 +90,7 @@ export const spawnAgent = (
   server: TestServer,
   args: readonly string[],
   environment: Record<string, string> = {},
-): Watched => new Watched(spawnAdit(args, { ...environmentOf(server), ...environment }))
+): WatchedProcess => new WatchedProcess(spawnAdit(args, { ...environmentOf(server), ...environment }))
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -99,7 +99,7 @@ export function agentOnTerminal(
   server: TestServer,
   args: readonly string[],
   { columns = 100, environment = {} }: { columns?: number; environment?: Record<string, string> } = {},
-): Watched {
+): WatchedProcess {
   const command = `tty; stty cols ${columns} rows 30; exec ${[program, ...args].map(quoted).join(' ')}`
   const hidden = new Set(['CI', 'FORCE_COLOR', 'NODE_DISABLE_COLORS', 'NO_COLOR'])
   const inherited = Object.entries(process.env).filter(
@@ -113,7 +113,7 @@ export function agentOnTerminal(
       ...environment,
     },
   })
-  return new Watched(overhear(child, args))
+  return new WatchedProcess(recordOutput(child, args))
 }
 
 /** A web service, with what to do for each request. */
@@ -152,7 +152,7 @@ export async function visit(address: string, headers: Record<string, string> = {
   const [answer] = await once(sent, 'response')
   let body = ''
   for await (const chunk of answer.setEncoding('utf8')) body += chunk
-  checkPage(answer.headers, body)
+  assertNoSecretInPage(answer.headers, body)
   return { status: answer.statusCode, body }
 }
 

@@ -32,15 +32,15 @@ suite('the view on a terminal', () => {
   test('shows the address, then requests, and ends with Ctrl-C', async () => {
     await using web = await service()
     await using agent = agentOnTerminal(server, ['http', web.port, '--name', 'term'])
-    const [, url = ''] = await agent.sees(/(http:\/\/term\.adit\.localhost:\d+)\D/)
-    await agent.sees(/online.* for \d+ s/)
-    await agent.sees(/Gateway .*127\.0\.0\.1:\d+ \(version \d\S+, region us\)/)
+    const [, url = ''] = await agent.waitForOutput(/(http:\/\/term\.adit\.localhost:\d+)\D/)
+    await agent.waitForOutput(/online.* for \d+ s/)
+    await agent.waitForOutput(/Gateway .*127\.0\.0\.1:\d+ \(version \d\S+, region us\)/)
     await visit(`${url}/page`)
     await visit(`${url}/none`)
-    await agent.sees(/\d\d:\d\d:\d\d .*\[32m200.* ms {2}GET {4}\/page/)
-    await agent.sees(/\[33m404.* ms {2}GET {4}\/none/)
-    await agent.sees(/Connections .*2 in all, 0\.03\/s/)
-    await agent.sees(/Durations .*p50 \S+ m?s, p90 \S+ m?s/)
+    await agent.waitForOutput(/\d\d:\d\d:\d\d .*\[32m200.* ms {2}GET {4}\/page/)
+    await agent.waitForOutput(/\[33m404.* ms {2}GET {4}\/none/)
+    await agent.waitForOutput(/Connections .*2 in all, 0\.03\/s/)
+    await agent.waitForOutput(/Durations .*p50 \S+ m?s, p90 \S+ m?s/)
     agent.child.stdin?.write(CTRL_C)
     assert.equal(await agent.ends(), 130)
     assert.ok(agent.output.includes(HIDDEN))
@@ -52,26 +52,26 @@ suite('the view on a terminal', () => {
 
   test('has no colours when NO_COLOR is set', async () => {
     await using agent = agentOnTerminal(server, ['http', '1'], { environment: { NO_COLOR: '1' } })
-    await agent.sees(/State +online for/)
+    await agent.waitForOutput(/State +online for/)
     // oxlint-disable-next-line no-control-regex -- escape sequences are what is looked for
     assert.doesNotMatch(agent.output, /\u001b\[\d*m/)
   })
 
   test('is cut to the width, also when that changes', async () => {
     await using agent = agentOnTerminal(server, ['http', '1', '--name', 'narrow'], { columns: 40 })
-    const [terminal] = await agent.sees(/\/dev\/pts\/\d+(?=\s)/)
-    await agent.sees(/online[^\n]*\n/)
+    const [terminal] = await agent.waitForOutput(/\/dev\/pts\/\d+(?=\s)/)
+    await agent.waitForOutput(/online[^\n]*\n/)
     // The last line may have come in part, with half of a control sequence.
     const lines = stripVTControlCharacters(agent.output).split(/\r?\n/).slice(1, -1)
     assert.ok(lines.every(line => line.length < 40))
     execFileSync('stty', ['-F', terminal, 'cols', '120'])
-    await agent.sees(/\[2J[^]*narrow\.adit\.localhost:\d+.* -> http:\/\/localhost:1/)
+    await agent.waitForOutput(/\[2J[^]*narrow\.adit\.localhost:\d+.* -> http:\/\/localhost:1/)
   })
 
   test('shows why it is not online and when it retries', async () => {
     const environment = { ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
     await using agent = agentOnTerminal(server, ['http', '1'], { environment })
-    await agent.sees(/reconnecting in \d+ s.*: The gateway 127\.0\.0\.1:1 cannot be reached/)
+    await agent.waitForOutput(/reconnecting in \d+ s.*: The gateway 127\.0\.0\.1:1 cannot be reached/)
     agent.child.stdin?.write(CTRL_C)
     assert.equal(await agent.ends(), 130)
   })
@@ -88,12 +88,12 @@ suite('the view on a terminal', () => {
     )
     const environment = { PATH: `${folder}:${process.env['PATH'] ?? ''}` }
     await using agent = agentOnTerminal(server, ['http', '1', '--name', 'keyed'], { environment })
-    const [, url = ''] = await agent.sees(/(https:\/\/keyed\.adit\.localhost:\d+)\D/)
-    await agent.sees(/q quits, \? for help/)
+    const [, url = ''] = await agent.waitForOutput(/(https:\/\/keyed\.adit\.localhost:\d+)\D/)
+    await agent.waitForOutput(/q quits, \? for help/)
     agent.child.stdin?.write('?')
-    await agent.sees(/c {2}copy the address to the clipboard/)
+    await agent.waitForOutput(/c {2}copy the address to the clipboard/)
     agent.child.stdin?.write('c')
-    await agent.sees(new RegExp(`\\u001b\\]52;c;${Buffer.from(url).toString('base64')}\\u0007`))
+    await agent.waitForOutput(new RegExp(`\\u001b\\]52;c;${Buffer.from(url).toString('base64')}\\u0007`))
     const openedBy = async (key: string): Promise<string> => {
       rmSync(opened, { force: true })
       agent.child.stdin?.write(key)
@@ -103,9 +103,9 @@ suite('the view on a terminal', () => {
     assert.equal(await openedBy('o'), `${url}\n`)
     assert.match(await openedBy('i'), /^http:\/\/127\.0\.0\.1:\d+\n$/)
     agent.child.stdin?.write('r')
-    await agent.sees(/r hides the QR code/)
+    await agent.waitForOutput(/r hides the QR code/)
     agent.child.stdin?.write('r')
-    await agent.sees(/r hides the QR code[^]*State/)
+    await agent.waitForOutput(/r hides the QR code[^]*State/)
     agent.child.stdin?.write('q')
     assert.equal(await agent.ends(), 0)
     rmSync(folder, { recursive: true })
@@ -116,18 +116,21 @@ suite('the view on a terminal', () => {
       columns: 30,
     })
     // A terminal delivers a picture in pieces, so that each text is waited for as a whole.
-    await agent.sees(
+    await agent.waitForOutput(
       /https:\/\/a-name-that-is-rather-long\.adit\.localhost:\d+->http:\/\/localhost:1/,
       unwrapped,
     )
     const environment = { ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
     await using away = agentOnTerminal(server, ['http', '1'], { columns: 30, environment })
-    await away.sees(/cannotbereached:nothinglistensthere\(ECONNREFUSED\)\..*bydefaultport4443\./, unwrapped)
+    await away.waitForOutput(
+      /cannotbereached:nothinglistensthere\(ECONNREFUSED\)\..*bydefaultport4443\./,
+      unwrapped,
+    )
   })
 
   test('gives way to lines', async () => {
     await using agent = agentOnTerminal(server, ['http', '1', '--log', 'text'])
-    await agent.sees(/^url=https/m)
+    await agent.waitForOutput(/^url=https/m)
     assert.ok(!agent.output.includes(HIDDEN))
   })
 })

@@ -32,8 +32,8 @@ suite('adit http', () => {
   test('needs no option beside the gateway, and shows https and http under one name', async () => {
     await using service = await greeting()
     await using agent = spawnAgent(server, ['http', service.port])
-    const [, http = ''] = await agent.sees(/^url=(http:\S+) forwards_to=http:\/\/localhost:\d+\n/m)
-    await agent.sees(/msg=online .*\n/)
+    const [, http = ''] = await agent.waitForOutput(/^url=(http:\S+) forwards_to=http:\/\/localhost:\d+\n/m)
+    await agent.waitForOutput(/msg=online .*\n/)
     const [first = '', second = '', third = ''] = agent.output.split('\n')
     assert.match(first, new RegExp(`^url=https://\\S+ forwards_to=http://localhost:${service.port}$`))
     assert.equal(new URL(first.slice(4).split(' ')[0] ?? '').hostname, new URL(http).hostname)
@@ -49,16 +49,16 @@ suite('adit http', () => {
   test('lists requests in lines with --inspect on', async () => {
     await using service = await greeting()
     await using agent = spawnAgent(server, ['http', service.port, '--scheme', 'http', '--inspect', 'on'])
-    const [, http = ''] = await agent.sees(/^url=(http:\S+) /m)
+    const [, http = ''] = await agent.waitForOutput(/^url=(http:\S+) /m)
     assert.equal((await visit(`${http}/a`)).status, 200)
-    await agent.sees(/ level=info msg=request method=GET path=\/a status=200 duration_ms=[\d.]+\n/)
+    await agent.waitForOutput(/ level=info msg=request method=GET path=\/a status=200 duration_ms=[\d.]+\n/)
   })
 
   test('says why a service cannot be reached', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--scheme', 'http'])
-    const [, http = ''] = await agent.sees(/^url=(http:\S+) /m)
+    const [, http = ''] = await agent.waitForOutput(/^url=(http:\S+) /m)
     assert.equal((await visit(http)).status, 502)
-    await agent.sees(
+    await agent.waitForOutput(
       / level=warn msg="http:\/\/localhost:1 cannot be reached: nothing listens there \(ECONNREFUSED\)\. Start /,
     )
   })
@@ -68,14 +68,14 @@ suite('adit http', () => {
     const endpoint = ['--name', 'shop', '--scheme', 'http', '--basic-auth', 'me:secret word']
     const more = ['--host-header', 'rewrite', '--metadata', 'mine', '--log', 'json', '--log-level', 'debug']
     await using agent = spawnAgent(server, ['http', service.port, ...endpoint, ...more])
-    const [line] = await agent.sees(/^\{"level":"info","time":"[^"]+","msg":"tunnel","url".*$/m)
+    const [line] = await agent.waitForOutput(/^\{"level":"info","time":"[^"]+","msg":"tunnel","url".*$/m)
     const { url } = JSON.parse(line) as { url: string }
     assert.equal(url, `http://shop.adit.localhost:${server.bound.http?.port ?? 0}`)
     assert.equal((await visit(url)).status, 401)
     const authorization = `Basic ${Buffer.from('me:secret word').toString('base64')}`
     const { body } = await visit(`${url}/b`, { authorization })
     assert.equal(body, `hello /b localhost:${service.port}`)
-    await agent.sees(/"msg":"connection closed","url":"[^"]+","client":"[^"]+","bytes_in":\d+/)
+    await agent.waitForOutput(/"msg":"connection closed","url":"[^"]+","client":"[^"]+","bytes_in":\d+/)
     for (const each of agent.output.trim().split('\n')) assert.equal(typeof JSON.parse(each), 'object')
     // The tunnel of an agent that was killed by the test before may still be listed.
     const { body: found } = await server.api.get('/tunnels')
@@ -88,15 +88,15 @@ suite('adit http', () => {
     await using service = await greeting()
     const args = ['http', service.port, '--scheme', 'http', '--inspect', 'off', '--log-level', 'debug']
     await using agent = spawnAgent(server, args)
-    const [, url = ''] = await agent.sees(/^url=(\S+) /m)
+    const [, url = ''] = await agent.waitForOutput(/^url=(\S+) /m)
     await visit(url)
-    await agent.sees(/connection closed/)
+    await agent.waitForOutput(/connection closed/)
     assert.doesNotMatch(agent.output, /msg=request/)
   })
 
   test('ends with 5 when the name is taken', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--name', 'taken'])
-    await agent.sees(/^url=/m)
+    await agent.waitForOutput(/^url=/m)
     const { code, stderr } = await runAdit(['http', '1', '--name', 'taken'], environmentOf(server))
     assert.equal(code, 5)
     assert.match(stderr, /^adit: The endpoint https:\/\/taken\.\S+ is already online/)
@@ -128,7 +128,7 @@ suite('adit http', () => {
   test('keeps trying while the gateway is not there', async () => {
     const environment = { ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
     await using agent = spawnAgent(server, ['http', '1'], environment)
-    await agent.sees(
+    await agent.waitForOutput(
       /level=warn msg=connecting reason=".*127\.0\.0\.1:1 cannot be reached: nothing listens there \(ECONNREFUSED\)\. Check .*" retry_in_ms=\d+\n/,
     )
     assert.equal(agent.child.exitCode, null)
@@ -141,7 +141,7 @@ suite('adit http', () => {
     assert.equal(code, 1)
     assert.match(stderr, /is not trusted[^]*--ca <file>/)
     await using agent = spawnAgent(server, ['http', '1', '--ca', join(server.dataDir, 'ca.pem')], environment)
-    await agent.sees(/^url=/m)
+    await agent.waitForOutput(/^url=/m)
   })
 })
 
@@ -150,23 +150,23 @@ test('adit http file:// shows the files of a folder and lists requests', async (
   const path = await folder.write('page.html', '<h1>hello</h1>')
   const target = `file://${dirname(path)}`
   await using agent = spawnAgent(server, ['http', target, '--scheme', 'http', '--inspect', 'on'])
-  const [, url = ''] = await agent.sees(/^url=(\S+) forwards_to=file:\/\/\//m)
+  const [, url = ''] = await agent.waitForOutput(/^url=(\S+) forwards_to=file:\/\/\//m)
   assert.deepEqual(await visit(`${url}/page.html`), { status: 200, body: '<h1>hello</h1>\n' })
   assert.equal((await visit(`${url}/`)).status, 404)
-  await agent.sees(/msg=request method=GET path=\/page\.html status=200 /)
+  await agent.waitForOutput(/msg=request method=GET path=\/page\.html status=200 /)
 })
 
 suite('adit tcp, tls and tunnel', () => {
   test('pass bytes on', async () => {
     await using service = await echo()
     await using agent = spawnAgent(server, ['tcp', service.port])
-    const [, port = ''] = await agent.sees(/^url=tcp:\/\/\S+:(\d+) forwards_to=localhost:\d+$/m)
+    const [, port = ''] = await agent.waitForOutput(/^url=tcp:\/\/\S+:(\d+) forwards_to=localhost:\d+$/m)
     const socket = connect(Number(port), '127.0.0.1').end('hello')
     assert.equal(await text(socket), 'you said hello')
     assert.equal(await agent.ends('SIGTERM'), 0)
 
     await using again = spawnAgent(server, ['tcp', service.port, '--port', port])
-    await again.sees(new RegExp(`^url=tcp://\\S+:${port} `, 'm'))
+    await again.waitForOutput(new RegExp(`^url=tcp://\\S+:${port} `, 'm'))
   })
 
   test('end TLS in the agent', async () => {
@@ -181,7 +181,7 @@ suite('adit tcp, tls and tunnel', () => {
     assert.equal(wrong.code, 2)
     assert.match(wrong.stderr, /certificate and key are not PEM or do not belong together/)
     await using agent = spawnAgent(server, [...args, files.key])
-    await agent.sees(/^url=tls:\/\/raw\.adit\.localhost\S* forwards_to=localhost:\d+$/m)
+    await agent.waitForOutput(/^url=tls:\/\/raw\.adit\.localhost\S* forwards_to=localhost:\d+$/m)
     const place = { host: '127.0.0.1', port: server.bound.https?.port ?? 0 }
     const socket = connectTls({ ...place, servername: 'raw.adit.localhost', ca: certificate })
     socket.write('hello')
@@ -190,7 +190,7 @@ suite('adit tcp, tls and tunnel', () => {
 
   test('give labels', async () => {
     await using agent = spawnAgent(server, ['tunnel', '8080', '--label', 'service=shop', '--label', 'zone=a'])
-    await agent.sees(/^labels="service=shop,zone=a" forwards_to=http:\/\/localhost:8080$/m)
+    await agent.waitForOutput(/^labels="service=shop,zone=a" forwards_to=http:\/\/localhost:8080$/m)
     const { body } = await server.api.get('/tunnels')
     const labels = body.tunnels.map((it: { labels: object }) => it.labels)
     assert.deepEqual(
@@ -220,7 +220,7 @@ tunnels:
     await using service = await greeting()
     using config = configFile(file(service.port))
     await using agent = spawnAgent(server, ['start', 'shop'], config.environment)
-    const [, url = ''] = await agent.sees(/^url=(\S+) /m)
+    const [, url = ''] = await agent.waitForOutput(/^url=(\S+) /m)
     assert.match((await visit(url)).body, /^hello \//)
     assert.doesNotMatch(agent.output, /labels=/)
     const { body } = await server.api.get('/tunnel_sessions')
@@ -230,7 +230,7 @@ tunnels:
   test('opens all of them', async () => {
     using config = configFile(file('1'))
     await using agent = spawnAgent(server, ['start', '--all', '--config', config.path])
-    await agent.sees(/^url=\S+start-shop\S+ .*\nlabels=/m)
+    await agent.waitForOutput(/^url=\S+start-shop\S+ .*\nlabels=/m)
   })
 
   for (const [args, complaint] of [

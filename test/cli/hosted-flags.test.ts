@@ -199,8 +199,8 @@ suite('at a gateway', () => {
         ADIT_AUTHTOKEN: 'x'.repeat(49),
       },
     )
-    const [, url = ''] = await agent.sees(/^url=(http:\/\/hosted\.\S+) /m)
-    await agent.sees(/msg="--region eu is ignored/)
+    const [, url = ''] = await agent.waitForOutput(/^url=(http:\/\/hosted\.\S+) /m)
+    await agent.waitForOutput(/msg="--region eu is ignored/)
     assert.equal((await visit(url)).body, 'hello')
     const { body } = await server.api.get('/tunnels')
     const tunnel = body.tunnels.find((it: { public_url: string }) => it.public_url === url)
@@ -226,7 +226,7 @@ suite('at a gateway', () => {
     ] as const) {
       const args = ['http', target, '--scheme', 'http', '--upstream-tls-verify-cas', file]
       await using agent = spawnAgent(server, args)
-      const [, url = ''] = await agent.sees(/^url=(\S+) /m)
+      const [, url = ''] = await agent.waitForOutput(/^url=(\S+) /m)
       assert.equal((await visit(url)).status, status)
     }
     service.closeAllConnections()

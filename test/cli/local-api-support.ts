@@ -1,7 +1,7 @@
-import { spawnAgent, type Watched } from './agent-support.ts'
+import { spawnAgent, type WatchedProcess } from './agent-support.ts'
 import type { TestServer } from '../support/server.ts'
 
-export interface Called {
+export interface ApiResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -11,10 +11,10 @@ export interface Called {
 
 /** An agent with a local API on a free port. */
 export class LocalAgent implements AsyncDisposable {
-  readonly agent: Watched
+  readonly agent: WatchedProcess
   readonly url: string
 
-  private constructor(agent: Watched, url: string) {
+  private constructor(agent: WatchedProcess, url: string) {
     this.agent = agent
     this.url = url
   }
@@ -26,7 +26,7 @@ export class LocalAgent implements AsyncDisposable {
     environment?: Record<string, string>,
   ): Promise<LocalAgent> {
     const local = await LocalAgent.startOffline(server, args, environment)
-    await local.agent.sees(/ msg=online /)
+    await local.agent.waitForOutput(/ msg=online /)
     return local
   }
 
@@ -38,7 +38,7 @@ export class LocalAgent implements AsyncDisposable {
   ): Promise<LocalAgent> {
     const options = ['--web-addr', '127.0.0.1:0', '--log-level', 'debug']
     const agent = spawnAgent(server, [...args, ...options], environment)
-    const [, url = ''] = await agent.sees(/ msg=inspector url=(\S+)\n/)
+    const [, url = ''] = await agent.waitForOutput(/ msg=inspector url=(\S+)\n/)
     return new LocalAgent(agent, url)
   }
 
@@ -47,7 +47,7 @@ export class LocalAgent implements AsyncDisposable {
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
-  ): Promise<Called> {
+  ): Promise<ApiResponse> {
     const response = await fetch(this.url + path, {
       method,
       redirect: 'manual',
@@ -64,11 +64,11 @@ export class LocalAgent implements AsyncDisposable {
     }
   }
 
-  get(path: string): Promise<Called> {
+  get(path: string): Promise<ApiResponse> {
     return this.call('GET', path)
   }
 
-  post(path: string, body: unknown): Promise<Called> {
+  post(path: string, body: unknown): Promise<ApiResponse> {
     return this.call('POST', path, body)
   }
 

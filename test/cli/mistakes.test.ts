@@ -7,14 +7,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { configFile, environmentOf, spawnAgent, visit } from './agent-support.ts'
-import { authority, person } from '../tls/people.ts'
+import { authority, issueCertificate } from '../tls/test-certificates.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 let otherHttps: Server
 before(async () => {
   server = await startServer()
-  const { chain: cert, keyPem: key } = await person({ issuer: await authority() })
+  const { chain: cert, keyPem: key } = await issueCertificate({ issuer: await authority() })
   otherHttps = createSecureServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'] })
   await once(otherHttps.listen(0, '127.0.0.1'), 'listening')
 })
@@ -226,7 +226,7 @@ suite('a mistake is answered with its cause and what to change', () => {
 
   test('a name that is taken, also by an edge', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--name', 'taken'])
-    await agent.sees(/^url=/m)
+    await agent.waitForOutput(/^url=/m)
     const taken = await runAdit(['http', '1', '--name', 'taken'], environmentOf(server))
     assert.equal(taken.code, 5)
     assert.match(taken.stderr, /is already online.*Stop that one, choose another name/)
@@ -269,7 +269,7 @@ suite('a mistake is answered with its cause and what to change', () => {
 
   test('a service that is not there is named at once', async () => {
     await using agent = spawnAgent(server, ['http', '1'])
-    await agent.sees(
+    await agent.waitForOutput(
       /msg="Nothing is listening on localhost:1 yet\. Start your service there, or use its port\."/,
     )
   })
@@ -279,9 +279,9 @@ suite('a mistake is answered with its cause and what to change', () => {
     await once(service, 'listening')
     const target = `https://localhost:${(service.address() as AddressInfo).port}`
     await using agent = spawnAgent(server, ['http', target, '--scheme', 'http'])
-    const [, url = ''] = await agent.sees(/^url=(\S+) /m)
+    const [, url = ''] = await agent.waitForOutput(/^url=(\S+) /m)
     assert.equal((await visit(url)).status, 502)
-    await agent.sees(
+    await agent.waitForOutput(
       /cannot be reached: it does not use TLS \(EPROTO\)\. Write http:\/\/ instead of https:\/\//,
     )
     service.close()
@@ -290,9 +290,9 @@ suite('a mistake is answered with its cause and what to change', () => {
   test('a certificate of a service that is not trusted', async () => {
     const target = `https://localhost:${server.bound.agent?.port ?? 0}`
     await using agent = spawnAgent(server, ['http', target, '--scheme', 'http'])
-    const [, url = ''] = await agent.sees(/^url=(\S+) /m)
+    const [, url = ''] = await agent.waitForOutput(/^url=(\S+) /m)
     await visit(url)
-    await agent.sees(
+    await agent.waitForOutput(
       /its certificate is not trusted \(\w+\)\. Set its CA with --upstream-tls-verify-cas, or accept/,
     )
   })

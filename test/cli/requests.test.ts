@@ -72,7 +72,7 @@ suite('adit requests', () => {
 
   test('replay-failed sends the failed ones again, also to another endpoint', async () => {
     const other = await world.edge(['other.example.test'])
-    await world.route(other, '/', await world.saying('elsewhere'))
+    await world.route(other, '/', await world.fixedResponse('elsewhere'))
     const edge = await world.edge(['broken.example.test'])
     const broken = await world.static((_, response) => response.writeHead(500).end())
     await world.route(edge, '/', broken, { capture: true })

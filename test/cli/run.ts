@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { overhear, whatItTold } from '../support/leaks.ts'
+import { recordOutput, recordedOutputOf } from '../support/leaks.ts'
 import { program } from '../support/program.ts'
 import type { Finished } from '../support/server.ts'
 
@@ -28,7 +28,7 @@ export async function run(
     env: { ...Object.fromEntries(inherited), ...options.environment },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   })
-  if (command === program) overhear(child, args)
+  if (command === program) recordOutput(child, args)
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
@@ -38,7 +38,7 @@ export async function run(
     if (prompt !== '' && output.stdout.includes(prompt) && child.stdin.writable) child.stdin.end(input)
   })
   await once(child, 'close')
-  if (command === program) whatItTold(child).end()
+  if (command === program) recordedOutputOf(child).end()
   return { code: child.exitCode, ...output }
 }
 

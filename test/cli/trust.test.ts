@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { makeLocalRoot } from '#pki/local-authority.ts'
 import { runCommand } from '../support/command-host.ts'
-import { must } from '../support/openssh.ts'
+import { runOrThrow } from '../support/openssh.ts'
 import { runAdit } from '../support/server.ts'
-import { person } from '../tls/people.ts'
+import { issueCertificate } from '../tls/test-certificates.ts'
 import { Folder } from '../support/folder.ts'
 
 suite('adit trust', () => {
@@ -68,7 +68,7 @@ suite('adit trust', () => {
   test('prints commands that a shell understands, whatever the folder is called', async () => {
     const { stdout } = await runCommand(['trust', '--print', '--data-dir', dataDir])
     const line = stdout.split('\n').find(each => each.includes('sudo install'))
-    const words = await must('sh', '-c', `sudo() { printf '%s\\n' "$@"; }; ${line}`)
+    const words = await runOrThrow('sh', '-c', `sudo() { printf '%s\\n' "$@"; }; ${line}`)
     assert.deepEqual(words.trim().split('\n').slice(0, 4), ['install', '-m', '644', join(dataDir, 'ca.pem')])
   })
 
@@ -78,7 +78,7 @@ suite('adit trust', () => {
     assert.match(nothing.stderr, /adit serve/)
     const strange = folder.file('strange')
     mkdirSync(strange)
-    for (const content of ['nonsense', (await person()).pem]) {
+    for (const content of ['nonsense', (await issueCertificate()).pem]) {
       writeFileSync(join(strange, 'ca.pem'), content)
       const refused = await runCommand(['trust', '--data-dir', strange, '--system-dir', systemDir])
       assert.equal(refused.code, 78)

@@ -39,8 +39,8 @@ suite('adit usage', () => {
 
   test('shows the busiest endpoints as a table and as JSON', async () => {
     const edge = await world.edge(['usage.example.test'])
-    await world.route(edge, '/', await world.saying('x'.repeat(1500)))
-    await world.route(edge, '/bad', await world.saying('', 503))
+    await world.route(edge, '/', await world.fixedResponse('x'.repeat(1500)))
+    await world.route(edge, '/bad', await world.fixedResponse('', 503))
     for (const path of ['/', '/', '/', '/bad']) await world.ask(`usage.example.test${path}`)
     await until(async () => (await world.server.api.get('/usage?window=1h')).body.total.requests === 4)
     const text = await runCommand(['usage', '--window', '1h'], environment)

@@ -125,7 +125,7 @@ suite('a cluster of three nodes', () => {
       const port = process.bound.ssh?.port ?? 0
       const flags = ['-R', '80:127.0.0.1:1']
       await using client = ssh({ port, key: folder.file('id'), options, flags, command: ['http'] })
-      await client.shows(/-> -R/)
+      await client.waitForOutput(/-> -R/)
     }
     const { body: key } = await cluster.first.process.api.post('/ssh_credentials', { public_key: publicKey })
     await Promise.all(cluster.nodes.map(node => signsInAt(node)))

@@ -9,7 +9,7 @@ import { MAX_GROWTH, Responder, type Result } from '#dns/responder.ts'
 import { DnsServer } from '#dns/server.ts'
 import { ZoneTable } from '#dns/zone.ts'
 import { testLog } from '../support/secrets.ts'
-import { exampleZone, GENEROUS, opt, queryBytes, startTestDns, UdpClient } from './support.ts'
+import { exampleZone, UNLIMITED_RATE, opt, queryBytes, startTestDns, UdpClient } from './support.ts'
 import { until } from '../support/until.ts'
 
 const zones = new ZoneTable([exampleZone()])
@@ -67,7 +67,7 @@ suite('the rate limit', () => {
 })
 
 test('no answer over UDP is much longer than its query, unless the address is proved', () => {
-  const responder = new Responder({ zones, limit: new DnsRateLimit(GENEROUS) })
+  const responder = new Responder({ zones, limit: new DnsRateLimit(UNLIMITED_RATE) })
   const names = [
     'example.com',
     'two.acme.example.com',

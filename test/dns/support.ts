@@ -51,7 +51,7 @@ export const exampleZone = (): Zone => {
 }
 
 /** Enough for a test that does not mean to meet the limit. */
-export const GENEROUS = { perSecond: 1e9, burst: 1e9 }
+export const UNLIMITED_RATE = { perSecond: 1e9, burst: 1e9 }
 
 export interface TestDns extends AsyncDisposable {
   readonly port: number
@@ -71,7 +71,7 @@ export async function startTestDns(options: Partial<DnsServerOptions> = {}): Pro
   }
 }
 
-export interface Dug {
+export interface DigResult {
   readonly text: string
   readonly status: string
   readonly flags: readonly string[]
@@ -88,7 +88,7 @@ const section = (text: string, name: string): string[] => {
     .map(line => line.replace(/\s+/g, ' ').trim())
 }
 
-function parsed(text: string): Dug {
+function parsed(text: string): DigResult {
   return {
     text,
     status: /status: (\w+)/.exec(text)?.[1] ?? '',
@@ -99,14 +99,14 @@ function parsed(text: string): Dug {
 }
 
 /** Asks with `dig` of BIND. */
-export async function dig(port: number, ...args: string[]): Promise<Dug> {
+export async function dig(port: number, ...args: string[]): Promise<DigResult> {
   const fixed = ['@127.0.0.1', '-p', String(port), '+tries=1', '+timeout=5', '+norecurse']
   const { stdout } = await run('/usr/bin/dig', [...fixed, ...args], { timeout: 60_000 })
   return parsed(stdout)
 }
 
 /** Asks with `kdig` of Knot. */
-export async function kdig(port: number, ...args: string[]): Promise<Dug> {
+export async function kdig(port: number, ...args: string[]): Promise<DigResult> {
   const fixed = ['@127.0.0.1', '-p', String(port), '+retry=0', '+timeout=5', '+norec']
   const { stdout } = await run('/usr/bin/kdig', [...fixed, ...args], { timeout: 60_000 })
   return parsed(stdout)

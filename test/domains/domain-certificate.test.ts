@@ -5,7 +5,7 @@ import { create } from '#api/writing.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { certificateOf } from '#domains/shared-domain.ts'
 import { World } from '../acme/world.ts'
-import { person } from '../tls/people.ts'
+import { issueCertificate } from '../tls/test-certificates.ts'
 
 const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
 const name = 'shop.example.org'
@@ -50,7 +50,7 @@ suite('how it stands with the certificate of a name', () => {
     await using world = await World.open(place)
     const { id } = await world.reserve(name)
     const to = Date.parse('2030-01-02T00:00:00Z')
-    const { pem, keyPem } = await person({ name, to, from: to - 86_400_000 })
+    const { pem, keyPem } = await issueCertificate({ name, to, from: to - 86_400_000 })
     const body = { certificate_pem: pem, private_key_pem: keyPem }
     const made = await create(tlsCertificate, body, null, world.call)
     await world.rewrite(id, { certificate: made.id })

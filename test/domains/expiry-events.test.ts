@@ -11,12 +11,12 @@ import { certificateWrites } from '#domains/acme/new-certificate.ts'
 import { openExpiry } from '#domains/expiry/expiry-watch.ts'
 import { openStore } from '#store/open.ts'
 import type { Store } from '#store/store.ts'
-import { person } from '../tls/people.ts'
-import { listeningLog } from '../gateway/agents/support.ts'
-import { made } from '../support/each-store.ts'
+import { issueCertificate } from '../tls/test-certificates.ts'
+import { recordingLog } from '../gateway/agents/support.ts'
+import { createResource } from '../support/each-store.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startServer } from '../support/server.ts'
-import { withCommit } from '../acme/answerer.ts'
+import { withCommit } from '../acme/challenge-responder.ts'
 import { World } from '../acme/world.ts'
 import { until } from '../support/until.ts'
 
@@ -29,7 +29,12 @@ const EXPIRED = 'tls_certificate_expired.v0'
 const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
 
 const pems = (name: string, days: number) =>
-  person({ name, to: START + days * DAY, from: START - 300 * DAY, names: [{ type: 'dns', value: name }] })
+  issueCertificate({
+    name,
+    to: START + days * DAY,
+    from: START - 300 * DAY,
+    names: [{ type: 'dns', value: name }],
+  })
 
 /** Uploads a certificate that ends in so many days; returns its id. */
 async function upload(world: World, name: string, days: number): Promise<string> {
@@ -67,7 +72,7 @@ const toldOf = async (world: World, id: string): Promise<string[]> =>
 
 /** What the server starts, as it is so many days later. */
 async function watchAt(world: World, days: number, store: Store = world.store) {
-  const { log, lines } = listeningLog()
+  const { log, lines } = recordingLog()
   const api = { ...world.deps(store), now: () => START + days * DAY }
   const side = openExpiry({ api, source: world.source(store), log })
   await side.start('http://api.test')
@@ -202,8 +207,8 @@ suite('certificates that end', () => {
   test('are reported when they are due while the server runs, however short their lifetime', async () => {
     await using world = await World.open(place)
     const now = Math.ceil(Date.now() / 1000) * 1000
-    const { pem, keyPem } = await person({ name: 'brief', from: now - 1000, to: now + 2000 })
-    const { log } = listeningLog()
+    const { pem, keyPem } = await issueCertificate({ name: 'brief', from: now - 1000, to: now + 2000 })
+    const { log } = recordingLog()
     const side = openExpiry({ api: world.deps(world.store), source: world.source(), log })
     await side.start('http://api.test')
     const given = { certificate_pem: pem, private_key_pem: keyPem }
@@ -221,8 +226,11 @@ suite('certificates that end', () => {
     const { api } = server
     const sources = [{ type: EXPIRING }, { type: EXPIRED }]
     const { pem, keyPem } = await pems('over.example', -1)
-    await made(api, '/event_subscriptions', { sources })
-    const { id } = await made(api, '/tls_certificates', { certificate_pem: pem, private_key_pem: keyPem })
+    await createResource(api, '/event_subscriptions', { sources })
+    const { id } = await createResource(api, '/tls_certificates', {
+      certificate_pem: pem,
+      private_key_pem: keyPem,
+    })
     const path = `/audit_events?type=${EXPIRED}&object_id=${id}`
     const found = await until(async () => (await api.get(path)).body.audit_events, {
       fits: events => events.length > 0,

@@ -12,9 +12,9 @@ import { UserSessions } from '#server/user-sessions.ts'
 import { TrafficBroker } from '#server/traffic-broker.ts'
 import { FakeAuthority } from '../acme/fake-authority.ts'
 import { FakeDns } from '../acme/fake-dns.ts'
-import { Gate } from '../acme/gate.ts'
+import { ClosableProxy } from '../acme/closable-proxy.ts'
 import { Pebble } from '../acme/pebble.ts'
-import { ISSUING, World, point, quick } from '../acme/world.ts'
+import { ISSUING, World, setDnsRecords, quickTimings } from '../acme/world.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
@@ -29,7 +29,7 @@ async function start() {
   const [httpPort = 0, tlsPort = 0] = await freePorts(2)
   const pebble = parts.use(await Pebble.start({ httpPort, tlsPort, validity: VALIDITY }))
   const directory = new URL(pebble.directory)
-  const gate = parts.use(await Gate.before(Number(directory.port)))
+  const gate = parts.use(await ClosableProxy.inFrontOf(Number(directory.port)))
   directory.port = String(gate.port)
   const world = parts.use(
     await World.open(
@@ -60,7 +60,14 @@ async function start() {
   const side = await startInProcess(gateway)
   parts.defer(() => side.drain(0))
   const { source } = gateway
-  const acme = openAcme({ settings, client: openAuthority(settings), api, source, log, timings: quick })
+  const acme = openAcme({
+    settings,
+    client: openAuthority(settings),
+    api,
+    source,
+    log,
+    timings: quickTimings,
+  })
   const expiry = openExpiry({ api, source, log })
   parts.defer(() => acme.close())
   parts.defer(() => expiry.close())
@@ -123,14 +130,14 @@ suite('CRT-02: a renewal that fails', () => {
     await using parts = await start()
     const { world, pebble, gate, tlsPort } = parts
     const { id } = await world.reserve('shop.example.com')
-    await point(pebble, await world.domain(id))
+    await setDnsRecords(pebble, await world.domain(id))
     await world.issued(id)
     const leaf = await world.leaf(id)
     const first = (await world.domain(id)).certificate
     const [serial, end] = [leaf.serialNumber, leaf.validToDate.getTime()]
     await until(async () => (await served(tlsPort, 'shop.example.com')) === serial, ISSUING)
     assert.equal(await metric(parts, 'adit_certs_expiring'), 0)
-    gate.shut()
+    gate.close()
 
     const seen = await watchItEnd(parts, { id, serial, end })
     assert.ok(seen.failures > 0 && seen.expiring > 0, JSON.stringify(seen))
@@ -171,7 +178,7 @@ suite('CRT-02: a renewal that fails', () => {
       api: { ...world.deps(store), now: () => Date.now() + ahead },
       source: world.source(),
       log: createLog('silent'),
-      timings: quick,
+      timings: quickTimings,
     })
     await acme.start('http://api.test')
     const job = await world.failure(id)

@@ -6,8 +6,8 @@ import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { openAcme } from '#domains/acme.ts'
 import { reportNoAuthority } from '#domains/acme/no-authority.ts'
 import { ReservedDomains } from '#domains/acme/reserved-domains.ts'
-import { person } from '../tls/people.ts'
-import { made } from '../support/each-store.ts'
+import { issueCertificate } from '../tls/test-certificates.ts'
+import { createResource } from '../support/each-store.ts'
 import { startServer } from '../support/server.ts'
 import { FakeAuthority } from '../acme/fake-authority.ts'
 import { FakeDns } from '../acme/fake-dns.ts'
@@ -41,7 +41,7 @@ const excused = (world: World, id: string) =>
 
 async function given(world: World, domain: Domain, { days, renews }: { days: number; renews: number }) {
   const to = Date.now() + days * 24 * HOUR
-  const { pem, keyPem } = await person({
+  const { pem, keyPem } = await issueCertificate({
     names: [{ type: 'dns', value: domain.domain }],
     to,
     from: to - 2160 * HOUR,
@@ -57,12 +57,12 @@ suite('a server without an authority', () => {
     await using server = await startServer()
     const { api } = server
     const wish = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
-    const { id } = await made(api, '/reserved_domains', { domain: 'shop.example.org' })
-    const ingress = await made(api, '/agent_ingresses', {
+    const { id } = await createResource(api, '/reserved_domains', { domain: 'shop.example.org' })
+    const ingress = await createResource(api, '/agent_ingresses', {
       domain: 'agents.example.org',
       certificate_management_policy: wish,
     })
-    const shared = await made(api, '/reserved_domains', { name: 'mine' })
+    const shared = await createResource(api, '/reserved_domains', { name: 'mine' })
     for (const path of [`/reserved_domains/${id}`, `/agent_ingresses/${ingress.id}`]) {
       const { certificate_management_status: status } = (await api.get(path)).body
       const { error_code: code, msg, started_at: since, retries_at: next } = status.provisioning_job

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import { suite, test } from 'node:test'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { startServer } from '../support/server.ts'
 import { FakeDns } from '../acme/fake-dns.ts'
 import { Pebble } from '../acme/pebble.ts'
@@ -118,7 +118,9 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
     const { api, bound } = world.server
     const names = [`a.b.${BASE}`, `*.deep.${BASE}`]
     for (const domain of names) {
-      const { certificate_management_policy: policy } = await made(api, '/reserved_domains', { domain })
+      const { certificate_management_policy: policy } = await createResource(api, '/reserved_domains', {
+        domain,
+      })
       assert.deepEqual(policy, { authority: 'letsencrypt', private_key_type: 'rsa' })
     }
     for (const name of names)
@@ -133,8 +135,8 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
     const { server, pebble } = world
     const { api, bound } = server
     const names = [BASE, `shop.${BASE}`]
-    for (const name of names) await pebble.tell('add-a', { host: `${name}.`, addresses: [HOST] })
-    await made(api, '/reserved_domains', { name: 'shop' })
+    for (const name of names) await pebble.configure('add-a', { host: `${name}.`, addresses: [HOST] })
+    await createResource(api, '/reserved_domains', { name: 'shop' })
     for (const name of names)
       await until(() => namesShown(bound.https?.port, name), {
         ...ISSUING,

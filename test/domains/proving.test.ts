@@ -61,7 +61,7 @@ suite('how names are proven', () => {
   test('the shared domain by DNS-01 as soon as one of several servers serves DNS, in any start order', async () => {
     const place = { directory: 'off', rootFile: import.meta.filename, dns: '127.0.0.1:9' }
     await using world = await World.open(place, { domain: BASE })
-    const target = async () => (await world.named(BASE)).acme_challenge_cname_target
+    const target = async () => (await world.reservation(BASE)).acme_challenge_cname_target
     await reserveOwnDomain(world.call, oneOfSeveral)
     assert.equal(await target(), null)
     await reserveOwnDomain(world.call, { ...answering, isSoleServer: false })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { Pebble } from '../acme/pebble.ts'
-import { lookThrough, overhear, whatItTold } from '../support/leaks.ts'
+import { recordDataFolder, recordOutput, recordedOutputOf } from '../support/leaks.ts'
 import { program } from '../support/program.ts'
 import { Namespace } from './namespace.ts'
 import { until } from '../support/until.ts'
@@ -34,7 +34,7 @@ class Server implements AsyncDisposable {
   ) {
     const command = [...by, program, 'serve', ...args]
     const env = { PATH: process.env['PATH'], ADIT_DATA_DIR: this.#folder.path, ...settings }
-    this.#child = overhear(network.spawn(command, { env }), ['serve'])
+    this.#child = recordOutput(network.spawn(command, { env }), ['serve'])
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text))
     this.#child.once('close', () => (this.#isOver = true))
@@ -71,8 +71,8 @@ ${this.stdout}${this.#stderr}`
       this.#child.kill('SIGTERM')
       await closed
     }
-    const told = whatItTold(this.#child)
-    lookThrough(this.#folder.path, told)
+    const told = recordedOutputOf(this.#child)
+    recordDataFolder(this.#folder.path, told)
     told.end()
     this.#folder[Symbol.dispose]()
   }

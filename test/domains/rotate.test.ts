@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { runAdit, startServer } from '../support/server.ts'
 import { Pebble } from '../acme/pebble.ts'
 import { freePorts } from '../support/free-ports.ts'
@@ -24,10 +24,10 @@ suite('adit rotate acme-account', () => {
       egress_allow: '127.0.0.0/8',
     })
     const issue = async (domain: string): Promise<void> => {
-      await pebble.tell('add-a', { host: `${domain}.`, addresses: [HOST] })
+      await pebble.configure('add-a', { host: `${domain}.`, addresses: [HOST] })
       const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
       const wish = { domain, certificate_management_policy: policy }
-      const { id } = await made(server.api, '/reserved_domains', wish)
+      const { id } = await createResource(server.api, '/reserved_domains', wish)
       await until(
         async () => (await server.api.get(`/reserved_domains/${id}`)).body.certificate !== null,
         ISSUING,

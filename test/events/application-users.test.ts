@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResourceBody } from '#contract/body.ts'
 import { World } from '../e2e/edges/world.ts'
-import { OpenId, Surfer } from '../auth/oidc/openid.ts'
+import { OpenIdProvider, EdgeBrowser } from '../auth/oidc/openid-provider.ts'
 import { secretText } from '../support/secrets.ts'
 
 interface Told {
@@ -18,11 +18,11 @@ const DOMAIN = 'gate.test'
 test('deletions of application users and sessions are events, of a user after its sessions', async () => {
   await using world = await World.start({ domain: DOMAIN })
   const port = world.server.bound.https?.port
-  await using provider = await OpenId.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
+  await using provider = await OpenIdProvider.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
   const oidc = { issuer: provider.issuer, client_id: 'adit', client_secret: secretText('openid client') }
-  await world.route(await world.edge([HOST]), '/', await world.saying('hello'), { oidc })
+  await world.route(await world.edge([HOST]), '/', await world.fixedResponse('hello'), { oidc })
   for (let browser = 0; browser < 3; browser++)
-    await new Surfer(world).signIn(`https://${HOST}:${port}/`, 'anna')
+    await new EdgeBrowser(world).signIn(`https://${HOST}:${port}/`, 'anna')
 
   const { api } = world.server
   const [user] = (await api.get('/app/users')).body.application_users as ResourceBody[]

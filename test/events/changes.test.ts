@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kinds, type Collection } from '#contract/kinds/index.ts'
-import { assertRefused, made, onBothStores } from '../support/each-store.ts'
+import { assertRefused, createResource, onBothStores } from '../support/each-store.ts'
 import { targetUrls } from '../support/secret-bodies.ts'
 import { MARKER, secretText } from '../support/secrets.ts'
 import { creatable, Seeds } from '../support/seeds.ts'
@@ -120,7 +120,7 @@ onBothStores('every change', api => {
   }
 
   test('of a source is an event of its subscription', async () => {
-    const { id } = await made(api(), '/event_subscriptions')
+    const { id } = await createResource(api(), '/event_subscriptions')
     const path = `/event_subscriptions/${id}`
     const source = `${path}/sources/http_request_complete.v0`
     const type = 'event_subscription_updated.v0'
@@ -139,8 +139,8 @@ onBothStores('every change', api => {
   })
 
   test('of a module is an event of its parent, with its secret masked', async () => {
-    const edge = await made(api(), '/edges/https')
-    const route = await made(api(), `/edges/https/${edge.id}/routes`, {
+    const edge = await createResource(api(), '/edges/https')
+    const route = await createResource(api(), `/edges/https/${edge.id}/routes`, {
       match_type: 'exact_path',
       match: '/',
     })
@@ -157,11 +157,11 @@ onBothStores('every change', api => {
   })
 
   test('of an edge masks the secrets of the routes that are shown inside of it', async () => {
-    const edge = await made(api(), '/edges/https')
+    const edge = await createResource(api(), '/edges/https')
     const path = `/edges/https/${edge.id}`
     const hook = { webhook_verification: { provider: 'github', secret: secretText('hook') } }
     const body = { match_type: 'exact_path', match: '/', ...signIn(), ...hook }
-    await made(api(), `${path}/routes`, body)
+    await createResource(api(), `${path}/routes`, body)
     assert.equal((await api().patch(path, { metadata: 'changed' })).status, 200)
     const object = await shown(api(), path)
     assert.equal((await api().delete(path)).status, 204)
@@ -171,9 +171,9 @@ onBothStores('every change', api => {
   })
 
   test('that is rejected is not an event', async () => {
-    const policy = await made(api(), '/ip_policies')
+    const policy = await createResource(api(), '/ip_policies')
     const rule = { ip_policy_id: policy.id, cidr: 'nonsense', action: 'allow' }
-    await made(api(), '/ip_restrictions', { type: 'endpoints', ip_policy_ids: [policy.id] })
+    await createResource(api(), '/ip_restrictions', { type: 'endpoints', ip_policy_ids: [policy.id] })
     const log = ['/audit_events?limit=1']
     await assertRefused(api(), { path: '/ip_policy_rules', body: rule, code: 1406 }, log)
     const long = { metadata: 'x'.repeat(5000) }

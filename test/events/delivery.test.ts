@@ -4,7 +4,7 @@ import { DEAD_LETTERS } from '#events/dead-letters.ts'
 import type { DeliveryFilter } from '#events/delivery-status.ts'
 import type { StoredTarget } from '#events/deliveries.ts'
 import { forEachDriver } from '../store/drivers.ts'
-import { MANY, EventWorld, posting, Receiver } from './support.ts'
+import { MANY_EVENTS, EventWorld, httpDestination, Receiver } from './support.ts'
 import { until } from '../support/until.ts'
 
 const CREATED = 'ip_policy_created.v0'
@@ -19,9 +19,9 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await using events = await world()
     await events.engine()
     await events.subscription([CREATED], [await events.destination(receiver.url)])
-    await events.happen(CREATED, 250)
-    await events.happen(DELETED, 3)
-    await events.happen(CREATED, 1)
+    await events.emit(CREATED, 250)
+    await events.emit(DELETED, 3)
+    await events.emit(CREATED, 1)
     await receiver.until(() => receiver.events.length >= 251)
     assert.deepEqual(receiver.numbers, [...upTo(250), 253])
     assert.ok(receiver.batches.length <= 4, `${receiver.batches.length} batches`)
@@ -31,9 +31,9 @@ forEachDriver('event delivery', ({ newDatabase }) => {
   test('keeps a batch within the byte limit of the destination, and sends larger events alone', async () => {
     await using receiver = await Receiver.start()
     await using events = await world()
-    await events.engine({ build: () => posting(receiver.url, { maxEvents: 100, maxBytes: 500 }) })
+    await events.engine({ build: () => httpDestination(receiver.url, { maxEvents: 100, maxBytes: 500 }) })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
-    await events.happen(CREATED, 20)
+    await events.emit(CREATED, 20)
     await receiver.until(() => receiver.events.length >= 20)
     assert.deepEqual(receiver.numbers, upTo(20))
     assert.ok(receiver.batches.every(batch => batch.length <= 4))
@@ -47,7 +47,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     receiver.answer = () => ({ status: failures-- > 0 ? 503 : 200 })
     const destination = await events.destination(receiver.url)
     const subscription = await events.subscription([CREATED], [destination])
-    await events.happen(CREATED, 5)
+    await events.emit(CREATED, 5)
     await receiver.until(() => receiver.events.length >= 5)
     assert.deepEqual(receiver.numbers, upTo(5))
     await until(async () => (await engine.deliveries())[0]?.last_success_at !== null)
@@ -74,7 +74,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     slow.answer = () => ({ status: 429, retryAfter: 3600 })
     const destination = await events.destination(slow.url)
     await events.subscription([CREATED], [destination])
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     await until(async () => typeof (await engine.deliveries())[0]?.next_try_at === 'string')
     const wait = Date.parse((await engine.deliveries())[0]?.next_try_at ?? '') - Date.now()
     assert.ok(wait > 3_500_000, `${wait} ms`)
@@ -93,11 +93,12 @@ forEachDriver('event delivery', ({ newDatabase }) => {
       return { status: 200 }
     }
     const takes = (url: string) => ({ maxEvents: url === small.url ? 3 : 10, maxBytes: 1_000_000 })
-    const build = ({ webhook }: StoredTarget) => posting(webhook?.url ?? '', takes(webhook?.url ?? ''))
+    const build = ({ webhook }: StoredTarget) =>
+      httpDestination(webhook?.url ?? '', takes(webhook?.url ?? ''))
     await events.engine({ build })
     const destination = await events.destination(large.url)
     await events.subscription([CREATED], [destination])
-    await events.happen(CREATED, 40)
+    await events.emit(CREATED, 40)
     await until(() => large.calls === 1)
     await events.redirect(destination, small.url)
     release()
@@ -115,11 +116,12 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await using events = await world()
     large.answer = () => ({ status: 429, retryAfter: 3600 })
     const takes = (url: string) => ({ maxEvents: url === small.url ? 3 : 10, maxBytes: 1_000_000 })
-    const build = ({ webhook }: StoredTarget) => posting(webhook?.url ?? '', takes(webhook?.url ?? ''))
+    const build = ({ webhook }: StoredTarget) =>
+      httpDestination(webhook?.url ?? '', takes(webhook?.url ?? ''))
     const engine = await events.engine({ build })
     const destination = await events.destination(large.url)
     await events.subscription([CREATED], [destination])
-    await events.happen(CREATED, 10)
+    await events.emit(CREATED, 10)
     await until(async () => typeof (await engine.deliveries())[0]?.next_try_at === 'string')
     await events.redirect(destination, small.url)
     await small.until(() => small.events.length >= 10)
@@ -136,7 +138,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     const engine = await events.engine()
     receiver.answer = batch => ({ status: batch.some(({ object }) => object.n === 7) ? 400 : 200 })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
-    await events.happen(CREATED, 20)
+    await events.emit(CREATED, 20)
     await receiver.until(() => receiver.events.length >= 19)
     assert.deepEqual(
       receiver.numbers,
@@ -159,14 +161,14 @@ forEachDriver('event delivery', ({ newDatabase }) => {
       timings: { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1500 },
     })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
-    await events.happen(CREATED, 3)
+    await events.emit(CREATED, 3)
     await until(async () => (await engine.deliveries())[0]?.dead_letters === 3)
     // What is asked for again is tried as long as what is new, although the destination has failed for too long.
     const calls = receiver.calls
     receiver.answer = () => ({ status: receiver.calls > calls + 2 ? 200 : 503 })
     await engine.replay((await engine.deliveries())[0]?.id ?? '')
     await receiver.until(() => receiver.calls > calls + 1)
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     await receiver.until(() => receiver.events.length === 4)
     assert.deepEqual(
       receiver.numbers.toSorted((left, right) => left - right),
@@ -181,15 +183,15 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     const pace = { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1000 }
     const engine = await events.engine({ timings: pace })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
-    for (let n = 0; n < 5; n++) await events.happen(CREATED, 500)
-    await until(async () => (await engine.deliveries())[0]?.dead_letters === 2500, MANY)
+    for (let n = 0; n < 5; n++) await events.emit(CREATED, 500)
+    await until(async () => (await engine.deliveries())[0]?.dead_letters === 2500, MANY_EVENTS)
     await engine.close()
     // One is refused for good: it stays, and holds up none behind it.
     receiver.answer = batch => ({ status: batch.some(({ object }) => object.n === 40) ? 400 : 200 })
     const next = await events.engine({ timings: pace })
-    await until(async () => (await next.deliveries())[0]?.dead_letters === 2500, MANY)
+    await until(async () => (await next.deliveries())[0]?.dead_letters === 2500, MANY_EVENTS)
     await next.replay((await next.deliveries())[0]?.id ?? '')
-    await until(async () => (await events.store.list('event_replay', { limit: 1 })).length === 0, MANY)
+    await until(async () => (await events.store.list('event_replay', { limit: 1 })).length === 0, MANY_EVENTS)
     assert.deepEqual(
       receiver.numbers,
       upTo(2500).filter(n => n !== 40),
@@ -205,10 +207,10 @@ forEachDriver('event delivery', ({ newDatabase }) => {
       timings: { maxWaitMs: 20, gatherMs: 1, pollMs: 20, giveUpMs: 1000 },
     })
     const id = await events.subscription([CREATED], [await events.destination(receiver.url)])
-    await events.happen(CREATED, 1200)
-    await until(async () => (await engine.deliveries())[0]?.dead_letters === 1200, MANY)
+    await events.emit(CREATED, 1200)
+    await until(async () => (await engine.deliveries())[0]?.dead_letters === 1200, MANY_EVENTS)
     await events.unsubscribe(id)
-    await until(async () => (await events.store.list('event_cursor', { limit: 1 })).length === 0, MANY)
+    await until(async () => (await events.store.list('event_cursor', { limit: 1 })).length === 0, MANY_EVENTS)
     assert.deepEqual(await events.store.list(DEAD_LETTERS, { limit: 1 }), [])
   })
 
@@ -221,7 +223,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     const [first, second] = [await events.destination(good.url), await events.destination(bad.url)]
     const id = await events.subscription([CREATED], [first, second])
     const other = await events.subscription([DELETED], [first])
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     await good.until(() => good.events.length === 1)
     await bad.until(() => bad.calls > 1)
     const value = (name: string, destination: string): number =>
@@ -255,15 +257,15 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     // Nothing is read yet: the order of writes counts, not the time of reads.
     const destination = await events.destination(receiver.url)
     await events.engine().then(engine => engine.close())
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     const id = await events.subscription([CREATED], [destination])
-    await events.happen(CREATED)
-    await events.happen(DELETED)
+    await events.emit(CREATED)
+    await events.emit(DELETED)
     await events.change(id, [CREATED, DELETED], [destination])
-    await events.happen(DELETED)
+    await events.emit(DELETED)
     await events.change(id, [DELETED], [destination])
-    await events.happen(CREATED)
-    await events.happen(DELETED)
+    await events.emit(CREATED)
+    await events.emit(DELETED)
     await events.engine()
     await receiver.until(() => receiver.events.length >= 3)
     assert.deepEqual(receiver.numbers, [1, 3, 5])
@@ -281,11 +283,11 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     const engine = await events.engine()
     const [first, second] = [await events.destination(good.url), await events.destination(bad.url)]
     const id = await events.subscription([CREATED], [first, second])
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     await good.until(() => good.events.length === 1)
     await events.change(id, [CREATED], [first])
     await until(async () => (await engine.deliveries()).length === 1)
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     await good.until(() => good.events.length === 2)
     assert.ok(refused.every(n => n === 0))
     await events.unsubscribe(id)
@@ -297,9 +299,9 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await using receiver = await Receiver.start()
     await using events = await world()
     await events.subscription([CREATED], [await events.destination(receiver.url)])
-    await events.happen(CREATED, 2)
+    await events.emit(CREATED, 2)
     await events.engine()
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     await receiver.until(() => receiver.events.length === 1)
     assert.deepEqual(receiver.numbers, [2])
   })
@@ -315,7 +317,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     await events.unsubscribe(left)
     await events.subscription([CREATED], [await events.destination(receiver.url)])
     await events.store.prune({ changesUpTo: 0, eventsBefore: '2999-01-01T00:00:00Z' })
-    await events.happen(CREATED, 2)
+    await events.emit(CREATED, 2)
     const next = await events.engine()
     await receiver.until(() => receiver.events.length === 2)
     assert.equal((await next.deliveries()).length, 1)
@@ -329,8 +331,8 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     receiver.answer = () => ({ status: 503 })
     const engine = await events.engine()
     await events.subscription([CREATED], [await events.destination(receiver.url)])
-    await events.happen(DELETED, 5)
-    await events.happen(CREATED, 5)
+    await events.emit(DELETED, 5)
+    await events.emit(CREATED, 5)
     await receiver.until(() => receiver.calls > 0)
     const held = await engine.needed()
     assert.ok(held <= 7, String(held))

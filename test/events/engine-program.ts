@@ -3,7 +3,7 @@ import { createLog } from '#base/log.ts'
 import { Sealer } from '#base/secrets.ts'
 import { EventEngine } from '#events/engine.ts'
 import { openPostgres } from '#store/postgres.ts'
-import { fast, posting } from './support.ts'
+import { fastDelivery, httpDestination } from './support.ts'
 
 // The delivery of events as a process of its own, which a test can stop and kill; see `EngineProcess`.
 const [url = '', name = '', leaseMs = ''] = process.argv.slice(2)
@@ -12,10 +12,10 @@ const engine = new EventEngine({
   sealer: new Sealer(randomBytes(32)),
   accountId: 'ac_test',
   build: target =>
-    posting(`${target.webhook?.url ?? ''}?from=${name}`, { maxEvents: 20, maxBytes: 1_000_000 }),
+    httpDestination(`${target.webhook?.url ?? ''}?from=${name}`, { maxEvents: 20, maxBytes: 1_000_000 }),
   log: createLog('silent'),
   now: Date.now,
-  timings: { ...fast, leaseMs: Number(leaseMs) },
+  timings: { ...fastDelivery, leaseMs: Number(leaseMs) },
 })
 await engine.start()
 process.on('message', () => process.send?.({ delivers: /^adit_event_delivers 1$/m.test(engine.metrics()) }))

@@ -5,15 +5,15 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { World } from '../e2e/edges/world.ts'
-import { long, Peak, tell } from '../e2e/survive/figures.ts'
-import { MANY } from './support.ts'
+import { isLongRun, PeakMemory, reportFigures } from '../e2e/survive/measurements.ts'
+import { MANY_EVENTS } from './support.ts'
 import { until } from '../support/until.ts'
 
 const REQUEST = 'http_request_complete.v0'
 /** Above what is kept of traffic: by its number in the long run, by its bytes in the short one. */
-const REQUESTS = long ? 60_000 : 3000
-const PATH = long ? '/x' : `/${'x'.repeat(7500)}`
-const headers = { 'user-agent': long ? 'test/1' : 'x'.repeat(7500) }
+const REQUESTS = isLongRun ? 60_000 : 3000
+const PATH = isLongRun ? '/x' : `/${'x'.repeat(7500)}`
+const headers = { 'user-agent': isLongRun ? 'test/1' : 'x'.repeat(7500) }
 const AT_ONCE = 32
 const MEMORY_KIB = 256 * 1024
 
@@ -34,17 +34,17 @@ test('DOS-12: a flood of events to a dead sink is dropped and counted, and harms
     destination_ids: [destination.id],
   })
   const edge = await world.edge(['a.example.com'])
-  await world.route(edge, '/', await world.saying('hello'))
+  await world.route(edge, '/', await world.fixedResponse('hello'))
   const metrics = async (): Promise<string> => (await fetch(`${api.url}/metrics`)).text()
   const deliveries = () => api.get(`/event_deliveries?subscription_id=${subscription.id}`)
   // Asked until the first event waits: from here on gateways tell of each request.
   await until(async () => [await world.ask('a.example.com/'), await deliveries()] as const, {
-    ...MANY,
+    ...MANY_EVENTS,
     fits: ([{ status }, { body }]) => status === 200 && body.event_deliveries[0]?.waiting > 0,
   })
   assert.equal(droppedIn(await metrics()), 0)
 
-  using memory = new Peak(process.pid)
+  using memory = new PeakMemory(process.pid)
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
   let left = REQUESTS
   const visit = async (): Promise<void> => {
@@ -59,10 +59,10 @@ test('DOS-12: a flood of events to a dead sink is dropped and counted, and harms
   // The sink is as dead as it was: nothing has to be read for drops to be told.
   const [{ waiting, dead_letters: letters }, told] = await until(
     async () => [(await deliveries()).body.event_deliveries[0], await metrics()] as const,
-    { ...MANY, fits: ([delivery, text]) => delivery.waiting + droppedIn(text) >= REQUESTS },
+    { ...MANY_EVENTS, fits: ([delivery, text]) => delivery.waiting + droppedIn(text) >= REQUESTS },
   )
   const depth = Number(/^adit_event_queue_depth (\d+)$/m.exec(told)?.[1])
-  tell(context, { dropped: droppedIn(told), waiting, 'memory +KiB': memory.growth })
+  reportFigures(context, { dropped: droppedIn(told), waiting, 'memory +KiB': memory.growth })
   assert.ok(depth > 0 && depth <= 20_000 + 1000, `${depth} wait`)
   assert.ok(droppedIn(told) > 0)
   assert.equal(letters, 0)

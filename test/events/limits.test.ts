@@ -12,7 +12,7 @@ import { TrafficEvents, type TrafficBatch } from '#telemetry/traffic-events.ts'
 import { prune } from '#server/prune.ts'
 import { openSqlite } from '#store/sqlite.ts'
 import type { Store } from '#store/store.ts'
-import { MANY, EventWorld, eventWrite, posting, Receiver } from './support.ts'
+import { MANY_EVENTS, EventWorld, eventWrite, httpDestination, Receiver } from './support.ts'
 import { until } from '../support/until.ts'
 
 const CREATED = 'ip_policy_created.v0'
@@ -49,7 +49,7 @@ suite('limits of event delivery', () => {
     await events.subscription([CREATED, REQUEST], [await events.destination(dead.url)])
     await events.subscription([CREATED], [await events.destination(good.url)])
     await until(async () => (await engine.deliveries()).length === 2)
-    for (let batch = 0; batch < 100; batch++) await events.happen(CREATED, 100)
+    for (let batch = 0; batch < 100; batch++) await events.emit(CREATED, 100)
     for (let n = 0; n < 30_000; n++) engine.publish([told(n)])
     await good.until(() => good.events.length >= 10_000)
     assert.deepEqual(
@@ -90,7 +90,7 @@ suite('limits of event delivery', () => {
     const destination = await events.destination(receiver.url)
     for (let n = 0; n < 20; n++) await events.subscription([CREATED], [destination])
     await until(async () => (await engine.deliveries()).length === 20)
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     await until(() => now === 16)
     release()
     await receiver.until(() => receiver.events.length === 20)
@@ -175,7 +175,7 @@ suite('limits of event delivery', () => {
     const destinations: string[] = []
     for (let n = 0; n < 11; n++) destinations.push(await events.destination(receiver.url))
     for (let n = 0; n < 20; n++) await events.subscription([CREATED], destinations)
-    await until(async () => (await engine.deliveries()).length === 220, MANY)
+    await until(async () => (await engine.deliveries()).length === 220, MANY_EVENTS)
     const shown = (): string[] =>
       [...engine.metrics().matchAll(/^adit_event_last_error_timestamp_seconds(\{.*\}) 0$/gm)].map(
         ([, labels = '']) => labels,
@@ -195,7 +195,7 @@ suite('limits of event delivery', () => {
     const seen = { client, begun: 0, ended: 1, sent: 0, decision: undefined }
     for (let received = 0; received < 10_005; received++) traffic.connection({ ...seen, received })
     traffic.connection({ ...seen, client: { ...client, localPort: 2 }, received: -1 })
-    await until(() => batches.length === 1, MANY)
+    await until(() => batches.length === 1, MANY_EVENTS)
     const events = batches[0]?.pages.flatMap(eventsOf) ?? []
     assert.deepEqual(
       events.map(({ body }) => JSON.parse(body).object.conn.bytes_in),
@@ -342,11 +342,11 @@ suite('limits of event delivery', () => {
     const engine = await events.engine({
       build: () => {
         if (broken) throw new Error('secrets cannot be opened')
-        return posting(receiver.url)
+        return httpDestination(receiver.url)
       },
     })
     await events.subscription([CREATED], [await events.destination(receiver.url)])
-    await events.happen(CREATED)
+    await events.emit(CREATED)
     await until(
       async () =>
         (await engine.deliveries())[0]?.failing_since !== null && (await engine.deliveries()).length === 1,

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { World } from '../e2e/edges/world.ts'
-import { made, onEachStore, assertRefused } from '../support/each-store.ts'
+import { createResource, onEachStore, assertRefused } from '../support/each-store.ts'
 import { Receiver } from './support.ts'
 import { until } from '../support/until.ts'
 import { echo } from '../support/net.ts'
@@ -57,7 +57,7 @@ for (const workers of ['1', '2']) {
     ]
     await subscribed(world, types, 'traffic.jsonl')
     const edge = await world.edge(['a.example.com'])
-    await world.route(edge, '/', await world.saying('hello'))
+    await world.route(edge, '/', await world.fixedResponse('hello'))
     const answer = await until(
       () => world.ask('a.example.com/x?secret=1', { headers: { 'user-agent': 'test/1' } }),
       { fits: ({ status }) => status === 200 },
@@ -244,7 +244,8 @@ test('deliveries can be narrowed to those of a subscription or a destination', a
 onEachStore('audit events', api => {
   test('are listed newest first, page by page, and found by id', async () => {
     const policies = []
-    for (let n = 0; n < 5; n++) policies.push(await made(api(), '/ip_policies', { metadata: String(n) }))
+    for (let n = 0; n < 5; n++)
+      policies.push(await createResource(api(), '/ip_policies', { metadata: String(n) }))
     const listed: string[] = []
     let next = '/audit_events?limit=2&type=ip_policy_created.v0'
     for (; next !== null;) {
@@ -265,7 +266,7 @@ onEachStore('audit events', api => {
   })
 
   test('can be narrowed by who, what, which, from where and when', async () => {
-    const policy = await made(api(), '/ip_policies')
+    const policy = await createResource(api(), '/ip_policies')
     const { body: key } = await api().post('/api_keys', { description: 'other' })
     const count = async (query: string): Promise<number> =>
       (await api().get(`/audit_events?${query}`)).body.audit_events.length

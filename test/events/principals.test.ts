@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
 import type { ResourceBody } from '#contract/body.ts'
-import { made, onEachStore } from '../support/each-store.ts'
+import { createResource, onEachStore } from '../support/each-store.ts'
 import { Seeds } from '../support/seeds.ts'
 import { Caller } from '../support/server.ts'
 
@@ -22,7 +22,7 @@ const named = (events: readonly Told[]): string[] =>
 
 /** Creates, changes and removes a policy; answers who is said to have done each. */
 async function principals(admin: Caller, caller: Caller): Promise<ResourceBody[]> {
-  const { id } = await made(caller, '/ip_policies')
+  const { id } = await createResource(caller, '/ip_policies')
   assert.equal((await caller.patch(`/ip_policies/${id}`, { metadata: 'x' })).status, 200)
   assert.equal((await caller.delete(`/ip_policies/${id}`)).status, 204)
   const events = await newest(admin, 3)
@@ -45,7 +45,7 @@ async function createFrom(localAddress: string, { url, token }: Caller): Promise
 onEachStore('who changed something', api => {
   /** Who a key of this owner is. */
   async function keyOf(owner: ResourceBody, subject: string) {
-    const key = await made(api(), '/api_keys', { owner_id: owner['id'] })
+    const key = await createResource(api(), '/api_keys', { owner_id: owner['id'] })
     const credential = { id: key.id, uri: `${api().url}/api_keys/${key.id}` }
     const who = { id: owner['id'], subject, source: 'API', credential, ip: '127.0.0.1' }
     return { caller: new Caller(api().url, key.token), who }
@@ -62,14 +62,14 @@ onEachStore('who changed something', api => {
     const first = { id: admin.id, subject: 'admin@localhost', source: 'API', credential, ip: '127.0.0.1' }
     assert.deepEqual(await principals(api(), api()), [first, first, first])
 
-    const member = await made(api(), '/users', { email: 'ann@example.com', name: 'Ann' })
+    const member = await createResource(api(), '/users', { email: 'ann@example.com', name: 'Ann' })
     const { caller, who } = await keyOf(member, 'ann@example.com')
     assert.deepEqual(await principals(api(), caller), [who, who, who])
   })
 
   for (const path of ['/bot_users', '/service_users'])
     test(`is named for the key of one of ${path}, with its name`, async () => {
-      const { caller, who } = await keyOf(await made(api(), path, { name: 'deployer' }), 'deployer')
+      const { caller, who } = await keyOf(await createResource(api(), path, { name: 'deployer' }), 'deployer')
       assert.deepEqual(await principals(api(), caller), [who, who, who])
       const other = await keyOf({ id: who.id }, 'deployer')
       assert.notEqual(other.who.credential.id, who.credential.id)
@@ -77,16 +77,16 @@ onEachStore('who changed something', api => {
     })
 
   test('is named with the client address', async () => {
-    const { caller, who } = await keyOf(await made(api(), '/bot_users', { name: 'far' }), 'far')
+    const { caller, who } = await keyOf(await createResource(api(), '/bot_users', { name: 'far' }), 'far')
     assert.equal(await createFrom('127.0.0.2', caller), 201)
     const [event] = await newest(api(), 1)
     assert.deepEqual(event?.principal, { ...who, ip: '127.0.0.2' })
   })
 
   test('stays named when the key and its owner are deleted', async () => {
-    const bot = await made(api(), '/bot_users', { name: 'brief' })
+    const bot = await createResource(api(), '/bot_users', { name: 'brief' })
     const { caller, who } = await keyOf(bot, 'brief')
-    const { id } = await made(caller, '/ip_policies')
+    const { id } = await createResource(caller, '/ip_policies')
     assert.equal((await api().delete(`/bot_users/${bot.id}`)).status, 204)
     const { audit_events: events } = (await api().get(`/audit_events?object_id=${id}`)).body
     assert.deepEqual(events[0].principal, who)
@@ -105,10 +105,12 @@ onEachStore('what goes together with something else', api => {
   }
 
   test('has its event before it: the rules of a policy', async () => {
-    const policy = await made(api(), '/ip_policies')
+    const policy = await createResource(api(), '/ip_policies')
     const rules: ResourceBody[] = []
     for (const cidr of ['10.0.0.0/8', '192.168.0.0/16'])
-      rules.push(await made(api(), '/ip_policy_rules', { cidr, ip_policy_id: policy.id, action: 'allow' }))
+      rules.push(
+        await createResource(api(), '/ip_policy_rules', { cidr, ip_policy_id: policy.id, action: 'allow' }),
+      )
     const events = await removed(`/ip_policies/${policy.id}`, 3)
     const byId = (one: Told, other: Told) => (String(one.object['id']) < String(other.object['id']) ? -1 : 1)
     assert.deepEqual(
@@ -122,9 +124,9 @@ onEachStore('what goes together with something else', api => {
   })
 
   test('has its event before it: the routes of an edge, which the edge still shows', async () => {
-    const edge = await made(api(), '/edges/https')
+    const edge = await createResource(api(), '/edges/https')
     const path = `/edges/https/${edge.id}`
-    const route = await made(api(), `${path}/routes`, { match_type: 'exact_path', match: '/' })
+    const route = await createResource(api(), `${path}/routes`, { match_type: 'exact_path', match: '/' })
     const events = await removed(path, 2)
     assert.deepEqual(named(events), [
       `https_edge_route_deleted.v0 ${route.id}`,
@@ -141,7 +143,7 @@ onEachStore('what goes together with something else', api => {
   ] as const)
     test(`has its event before it: what one of ${path} owns`, async () => {
       const email = type === 'user' ? { email: 'leaving@example.com' } : {}
-      const owner = await made(api(), path, email)
+      const owner = await createResource(api(), path, email)
       const seeds = new Seeds(api())
       const owned: string[] = []
       for (const [collection, name] of [
@@ -159,7 +161,7 @@ onEachStore('what goes together with something else', api => {
 
   test('has no second event: the sources of a subscription are part of it', async () => {
     const sources = [{ type: 'ip_policy_created.v0' }, { type: 'ip_policy_deleted.v0' }]
-    const subscription = await made(api(), '/event_subscriptions', { sources })
+    const subscription = await createResource(api(), '/event_subscriptions', { sources })
     const events = await removed(`/event_subscriptions/${subscription.id}`, 1)
     assert.deepEqual(named(events), [`event_subscription_deleted.v0 ${subscription.id}`])
     assert.deepEqual(events[0]?.object, subscription)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { eventTypes } from '#contract/events/index.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { newMember, type Member } from '../support/members.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Receiver } from './support.ts'
@@ -57,13 +57,13 @@ suite('a subscription of a member', () => {
     const path = `/event_subscriptions/${subscription.body.id}`
     assert.equal((await server.api.patch(path, { sources })).status, 200)
     const hidden = [
-      await made(server.api, '/api_keys', { description: 'of the admin' }),
-      await made(server.api, '/credentials', { description: 'of the admin' }),
-      await made(server.api, '/users', { email: 'hidden@example.com' }),
+      await createResource(server.api, '/api_keys', { description: 'of the admin' }),
+      await createResource(server.api, '/credentials', { description: 'of the admin' }),
+      await createResource(server.api, '/users', { email: 'hidden@example.com' }),
     ]
     const own = (await server.api.post('/api_keys', {}, { token: member.token })).body
     // Events leave in order: when this one is there, those before it were looked at.
-    const last = await made(server.api, '/ip_policies')
+    const last = await createResource(server.api, '/ip_policies')
     const has = (id: string): boolean => receiver.events.some(({ object }) => object.id === id)
     await receiver.until(() => has(last.id))
     assert.equal(has(own.id), true)

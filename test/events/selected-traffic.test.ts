@@ -29,7 +29,7 @@ async function subscribed(world: World, file: string, source: object): Promise<v
 test('subscriptions to the same traffic are each sent what they chose, and no more', async () => {
   await using world = await World.start()
   const edge = await world.edge(['a.example.com', 'b.example.com'])
-  await world.route(edge, '/', await world.saying('hello'))
+  await world.route(edge, '/', await world.fixedResponse('hello'))
   const fields = ['http.request.url.query', 'http.request.headers', 'http.response.status_code']
   await subscribed(world, 'plain.jsonl', {})
   await subscribed(world, 'chosen.jsonl', { fields })

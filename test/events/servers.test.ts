@@ -10,7 +10,7 @@ import type { DeliveryStatus } from '#events/delivery-status.ts'
 import type { Store, Write } from '#store/store.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { EngineProcess } from './engine-process.ts'
-import { MANY, EventWorld, fast, posting, Receiver } from './support.ts'
+import { MANY_EVENTS, EventWorld, fastDelivery, httpDestination, Receiver } from './support.ts'
 import { until } from '../support/until.ts'
 
 const CREATED = 'ip_policy_created.v0'
@@ -44,8 +44,8 @@ suite('several servers on one database', () => {
     const worlds = [new EventWorld(await openPostgres(url)), new EventWorld(await openPostgres(url))] as const
     const engine = (world: EventWorld, from: string): Promise<EventEngine> =>
       world.engine({
-        build: target => posting(`${target.webhook?.url ?? ''}?from=${from}`, limits),
-        timings: { ...fast, leaseMs: 2 * LEASE_MS },
+        build: target => httpDestination(`${target.webhook?.url ?? ''}?from=${from}`, limits),
+        timings: { ...fastDelivery, leaseMs: 2 * LEASE_MS },
       })
     const engines = [await engine(worlds[0], 'first'), await engine(worlds[1], 'second')] as const
     return {
@@ -64,7 +64,7 @@ suite('several servers on one database', () => {
     const destination = await second.destination(receiver.url)
     await second.subscription([CREATED], [destination])
     const write = async (world: EventWorld): Promise<void> => {
-      for (let n = 0; n < 100; n++) await world.happen(CREATED)
+      for (let n = 0; n < 100; n++) await world.emit(CREATED)
     }
     await Promise.all([write(first), write(second)])
     await receiver.until(() => receiver.events.length >= 200)
@@ -86,7 +86,7 @@ suite('several servers on one database', () => {
       envelope({ id: newId('ev'), type: REQUEST, at: '2026-01-01T00:00:00Z', object: `{"n":${n}}` }, 'ac_1')
     servers.engines[1].publish([told(2)])
     await receiver.until(() => receiver.batches.length === 1)
-    await second.happen(CREATED)
+    await second.emit(CREATED)
     servers.engines[0].publish([told(1)])
     await receiver.until(() => receiver.batches.length === 2)
     assert.deepEqual(receiver.senders, ['second', 'first'])
@@ -99,7 +99,7 @@ suite('several servers on one database', () => {
     const [leader, other] = servers.engines
     receiver.answer = batch => ({ status: batch.some(({ object }) => object.n === 3) ? 400 : 200 })
     await first.subscription([CREATED], [await first.destination(receiver.url)])
-    await first.happen(CREATED, 10)
+    await first.emit(CREATED, 10)
     await until(async () => (await other.deliveries())[0]?.dead_letters === 1)
     // Only the sender has its attempts, and writes the rest when it may.
     const told = async (engine: EventEngine) =>
@@ -111,7 +111,7 @@ suite('several servers on one database', () => {
     receiver.answer = () => ({ status: 200 })
     assert.equal(await other.replay(here[0]?.id ?? ''), true)
     await receiver.until(() => receiver.numbers.at(-1) === 3)
-    await until(async () => (await other.deliveries())[0]?.dead_letters === 0, MANY)
+    await until(async () => (await other.deliveries())[0]?.dead_letters === 0, MANY_EVENTS)
     await until(async () => (await second.store.list('event_replay', { limit: 10 })).length === 0)
     assert.ok(receiver.senders.every(sender => sender === 'first'))
   })
@@ -121,22 +121,22 @@ suite('several servers on one database', () => {
     const url = await postgres.newDatabase()
     receiver.answer = () => ({ status: 503 })
     await using gone = new EventWorld(await openPostgres(url))
-    const leader = await gone.engine({ timings: { ...fast, leaseMs: LEASE_MS, giveUpMs: 1000 } })
+    const leader = await gone.engine({ timings: { ...fastDelivery, leaseMs: LEASE_MS, giveUpMs: 1000 } })
     await gone.subscription([CREATED], [await gone.destination(receiver.url)])
-    for (let n = 0; n < 5; n++) await gone.happen(CREATED, 500)
-    await until(async () => (await leader.deliveries())[0]?.dead_letters === 2500, MANY)
+    for (let n = 0; n < 5; n++) await gone.emit(CREATED, 500)
+    await until(async () => (await leader.deliveries())[0]?.dead_letters === 2500, MANY_EVENTS)
     await leader.close()
     receiver.answer = () => ({ status: 200 })
     await using there = new EventWorld(await openPostgres(url))
-    const other = await there.engine({ timings: { ...fast, leaseMs: LEASE_MS } })
-    await until(async () => (await other.deliveries())[0]?.dead_letters === 2500, MANY)
+    const other = await there.engine({ timings: { ...fastDelivery, leaseMs: LEASE_MS } })
+    await until(async () => (await other.deliveries())[0]?.dead_letters === 2500, MANY_EVENTS)
     assert.equal(await other.replay((await other.deliveries())[0]?.id ?? ''), true)
     await receiver.until(() => receiver.events.length === 2500)
     assert.deepEqual(
       receiver.numbers,
       Array.from({ length: 2500 }, (_, n) => n),
     )
-    await until(async () => (await other.deliveries())[0]?.dead_letters === 0, MANY)
+    await until(async () => (await other.deliveries())[0]?.dead_letters === 0, MANY_EVENTS)
   })
 
   test('all report the state of a destination that one of them has found', async () => {
@@ -200,13 +200,13 @@ suite('several servers on one database', () => {
     }
     const [kept, gone] = [await first.destination(good.url), await first.destination(bad.url)]
     const id = await first.subscription([CREATED], [kept, gone])
-    await first.happen(CREATED)
+    await first.emit(CREATED)
     await bad.until(() => bad.calls > 0)
     await second.change(id, [CREATED], [kept])
     for (const engine of servers.engines)
       await until(async () => (await engine.deliveries()).map(each => each.destination_id).join() === kept)
     await until(async () => (await first.store.list('event_cursor', { limit: 10 })).length === 1)
-    await second.happen(CREATED)
+    await second.emit(CREATED)
     await good.until(() => good.events.length === 2)
     assert.ok(!refused.includes(good.events[1]?.event_id ?? ''))
     await second.unsubscribe(id)
@@ -218,10 +218,10 @@ suite('several servers on one database', () => {
     await using servers = await pair(await postgres.newDatabase())
     const [first, second] = servers.worlds
     await first.subscription([CREATED], [await first.destination(receiver.url)])
-    await first.happen(CREATED, 150)
+    await first.emit(CREATED, 150)
     await receiver.until(() => receiver.events.length > 0)
     await servers.engines[0].close()
-    await second.happen(CREATED, 50)
+    await second.emit(CREATED, 50)
     await receiver.until(() => receiver.events.length >= 200)
     assert.deepEqual(
       receiver.events.map(({ event_id }) => event_id),
@@ -237,7 +237,7 @@ suite('several servers on one database', () => {
     receiver.answer = () => ({ status: 400 })
     const engine = await world.engine()
     await world.subscription([CREATED], [await world.destination(receiver.url)])
-    await world.happen(CREATED, 2)
+    await world.emit(CREATED, 2)
     await until(async () => (await engine.deliveries())[0]?.dead_letters === 2)
     receiver.answer = () => ({ status: 503 })
     const [delivery] = await engine.deliveries()
@@ -285,10 +285,10 @@ suite('several servers on one database', () => {
         }
         return { status: 200 }
       }
-      await world.happen(CREATED, 100)
+      await world.emit(CREATED, 100)
       await exited
       kill()
-      await world.happen(CREATED, 20)
+      await world.emit(CREATED, 20)
       await receiver.until(() => firstTimes(receiver).length === 120)
       await until(() => other.delivers())
       assert.deepEqual(firstTimes(receiver), await idsOf(world.store, CREATED))
@@ -314,13 +314,13 @@ suite('several servers on one database', () => {
           await taken
           return { status }
         }
-        await world.happen(CREATED, 100)
+        await world.emit(CREATED, 100)
         await receiver.until(() => receiver.events.length === 100)
         assert.ok(receiver.senders.every(sender => sender === other.name))
         takeOver()
         leader.child.kill('SIGCONT')
         await until(async () => !(await leader.delivers()))
-        await world.happen(CREATED, 100)
+        await world.emit(CREATED, 100)
         await receiver.until(() => firstTimes(receiver).length === 200)
         assert.deepEqual(firstTimes(receiver), await idsOf(world.store, CREATED))
         const fromFirst = receiver.batches.filter((_, at) => receiver.senders[at] === leader.name)

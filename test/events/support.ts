@@ -66,7 +66,10 @@ export class Receiver implements AsyncDisposable {
 
   /** Resolves once it is so; it is looked at after each call. */
   async until(isSo: () => boolean): Promise<void> {
-    await until(isSo, { ...MANY, next: () => new Promise<void>(resolve => this.#changed.push(resolve)) })
+    await until(isSo, {
+      ...MANY_EVENTS,
+      next: () => new Promise<void>(resolve => this.#changed.push(resolve)),
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -77,10 +80,13 @@ export class Receiver implements AsyncDisposable {
 }
 
 /** How long thousands of events may take on a machine that does much else. */
-export const MANY = { withinMs: 300_000 }
+export const MANY_EVENTS = { withinMs: 300_000 }
 
 /** Sends batches to an address by HTTP: the least that a destination can be. */
-export const posting = (url: string, limits = { maxEvents: 100, maxBytes: 1_000_000 }): Destination => ({
+export const httpDestination = (
+  url: string,
+  limits = { maxEvents: 100, maxBytes: 1_000_000 },
+): Destination => ({
   ...limits,
   async send(batch, signal) {
     const body = `[${batch.map(event => event.body).join(',')}]`
@@ -98,7 +104,7 @@ export const posting = (url: string, limits = { maxEvents: 100, maxBytes: 1_000_
   close: () => undefined,
 })
 
-export const fast = { maxWaitMs: 20, gatherMs: 1, pollMs: 50 }
+export const fastDelivery = { maxWaitMs: 20, gatherMs: 1, pollMs: 50 }
 
 /** A store with subscriptions, without the API in front of it. */
 export class EventWorld implements AsyncDisposable {
@@ -152,7 +158,7 @@ export class EventWorld implements AsyncDisposable {
   }
 
   /** Something happens, so often. */
-  async happen(type: string, times = 1): Promise<void> {
+  async emit(type: string, times = 1): Promise<void> {
     const writes = Array.from({ length: times }, () => eventWrite(type, { id: 'x', n: this.#count++ }))
     await this.#commit(writes)
   }
@@ -162,10 +168,10 @@ export class EventWorld implements AsyncDisposable {
       store: this.store,
       sealer: this.sealer,
       accountId: 'ac_test',
-      build: target => posting(target.webhook?.url ?? ''),
+      build: target => httpDestination(target.webhook?.url ?? ''),
       log: createLog('silent'),
       now: Date.now,
-      timings: fast,
+      timings: fastDelivery,
       ...options,
     })
     await engine.start()

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { ResourceBody } from '#contract/body.ts'
 import { eventTarget } from '#contract/kinds/event-target.ts'
-import { assertRefused, made } from '../support/each-store.ts'
+import { assertRefused, createResource } from '../support/each-store.ts'
 import { targetUrls } from '../support/secret-bodies.ts'
-import { secretIn } from '../support/secrets.ts'
+import { findSecret } from '../support/secrets.ts'
 import { spawnServer, type Caller, type Process } from '../support/server.ts'
 import { awsEnvironment, startAws } from './vendors/aws.ts'
 import { startAzure, startDatadog } from './vendors/clouds.ts'
 import { startOtlp, startSyslog, startWebhook } from './vendors/receivers.ts'
-import { readEvent, type Arrived, type Stage, type Vendor } from './vendors/vendor.ts'
+import { readEvent, type ReceivedEvent, type Stage, type Vendor } from './vendors/vendor.ts'
 import { until } from '../support/until.ts'
 import { newFolder } from '../support/folder.ts'
 
@@ -29,7 +29,7 @@ suite('each target of events, through the API of a server', () => {
   let api: Caller
 
   /** The lines of a text that are events. */
-  const eventsIn = (text: string): Arrived[] =>
+  const eventsIn = (text: string): ReceivedEvent[] =>
     text
       .split('\n')
       .filter(line => line.startsWith('{"event_id"'))
@@ -77,7 +77,7 @@ suite('each target of events, through the API of a server', () => {
   for (const name of names) {
     const vendorOf = () => vendors.get(name) ?? assert.fail(`no vendor for ${name}`)
     const destination = async (target: ResourceBody): Promise<string> =>
-      (await made(api, '/event_destinations', { target: { [name]: target } })).id
+      (await createResource(api, '/event_destinations', { target: { [name]: target } })).id
 
     test(`${name} gets a test event and then what changes, with valid credentials`, async () => {
       const vendor = vendorOf()
@@ -88,8 +88,11 @@ suite('each target of events, through the API of a server', () => {
       assert.deepEqual([tried?.event_type, others], ['test.v0', []])
 
       const sources = [{ type: 'ip_policy_created.v0' }, { type: 'ip_policy_deleted.v0' }]
-      const subscription = await made(api, '/event_subscriptions', { sources, destination_ids: [id] })
-      const policy = await made(api, '/ip_policies', { description: `for ${name} — ä"` })
+      const subscription = await createResource(api, '/event_subscriptions', {
+        sources,
+        destination_ids: [id],
+      })
+      const policy = await createResource(api, '/ip_policies', { description: `for ${name} — ä"` })
       assert.equal((await api.patch(`/ip_policies/${policy.id}`, { metadata: 'not subscribed' })).status, 200)
       assert.equal((await api.delete(`/ip_policies/${policy.id}`)).status, 204)
       await until(() => vendor.arrived().length > 2)
@@ -129,7 +132,7 @@ suite('each target of events, through the API of a server', () => {
       for (const event of told) assert.deepEqual(event.object.target, masked)
       const listed = JSON.stringify((await api.get('/event_destinations?limit=100')).body)
       assert.ok(listed.includes(created.body.id))
-      assert.equal(secretIn(listed), undefined)
+      assert.equal(findSecret(listed), undefined)
     })
 
     if (withoutCredentials.has(name)) continue

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usualFields } from '#contract/events/traffic-fields.ts'
 import { World } from '../e2e/edges/world.ts'
-import type { Told } from '../telemetry/traffic/support.ts'
+import type { EventObject } from '../telemetry/traffic/support.ts'
 import { Receiver } from './support.ts'
 import { until } from '../support/until.ts'
 
@@ -10,7 +10,7 @@ const REQUEST = 'http_request_complete.v0'
 const START = 'agent_session_start.v0'
 
 /** The objects in events of a type. */
-const told = ({ events }: Receiver, type: string): Told[] =>
+const told = ({ events }: Receiver, type: string): EventObject[] =>
   events.filter(event => event.event_type === type).map(({ object }) => object)
 
 /** The names of what an event tells, down to its values; headers and lists are values. */

@@ -6,10 +6,10 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { spawnServer, type Process } from '../support/server.ts'
-import { MANY } from './support.ts'
+import { MANY_EVENTS } from './support.ts'
 import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
 
@@ -70,15 +70,15 @@ async function visit(server: Process, host: string): Promise<number> {
 
 /** Makes policies that differ in their metadata. */
 async function write({ api }: Process, from: number, count: number): Promise<void> {
-  for (let n = from; n < from + count; n++) await made(api, '/ip_policies', { metadata: String(n) })
+  for (let n = from; n < from + count; n++) await createResource(api, '/ip_policies', { metadata: String(n) })
 }
 
 /** A page of the gateway, made at one server. */
 async function makePage({ api }: Process, domain: string): Promise<void> {
-  await made(api, '/reserved_domains', { domain })
-  const edge = await made(api, '/edges/https', { hostports: [`${domain}:443`] })
-  const backend = await made(api, '/backends/http_response', { body: 'hello' })
-  await made(api, `/edges/https/${edge.id}/routes`, {
+  await createResource(api, '/reserved_domains', { domain })
+  const edge = await createResource(api, '/edges/https', { hostports: [`${domain}:443`] })
+  const backend = await createResource(api, '/backends/http_response', { body: 'hello' })
+  await createResource(api, `/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',
     match: '/',
     backend: { backend_id: backend.id },
@@ -114,12 +114,12 @@ suite('two servers on one PostgreSQL', () => {
 
   test('know both of a subscription that was made at one of them', async () => {
     const target = { webhook: { url: webhook.url } }
-    const destination = await made(first.api, '/event_destinations', { target })
+    const destination = await createResource(first.api, '/event_destinations', { target })
     const sources = ['ip_policy_created.v0', 'http_request_complete.v0'].map(type => ({ type }))
     const subscription = { sources, destination_ids: [destination.id] }
-    subscriptionId = (await made(first.api, '/event_subscriptions', subscription)).id
+    subscriptionId = (await createResource(first.api, '/event_subscriptions', subscription)).id
     const { body } = await until(() => second.api.get('/event_deliveries'), {
-      ...MANY,
+      ...MANY_EVENTS,
       fits: answer => answer.body.event_deliveries.length > 0,
     })
     assert.equal(body.event_deliveries.length, 1)
@@ -129,12 +129,15 @@ suite('two servers on one PostgreSQL', () => {
     await makePage(first, 'a.example.com')
     await until(() => visit(second, 'a.example.com').catch(() => 0), { fits: status => status === 200 })
     const isRequest = ({ event_type: type }: Came): boolean => type === 'http_request_complete.v0'
-    assert.ok(await until(() => webhook.events.find(isRequest), MANY))
+    assert.ok(await until(() => webhook.events.find(isRequest), MANY_EVENTS))
   })
 
   test('deliver all that happens at both, once, and in the order of each', async () => {
     await Promise.all([write(first, 0, 250), write(second, 250, 250)])
-    const came = await until(() => metadataOf(webhook.events), { ...MANY, fits: all => all.length >= 500 })
+    const came = await until(() => metadataOf(webhook.events), {
+      ...MANY_EVENTS,
+      fits: all => all.length >= 500,
+    })
     assert.equal(came.length, 500)
     assert.equal(new Set(came).size, 500)
     for (const isOne of [(n: number) => n < 250, (n: number) => n >= 250]) {
@@ -150,7 +153,10 @@ suite('two servers on one PostgreSQL', () => {
     await write(first, 500, 10)
     await first.end('SIGKILL')
     await write(second, 510, 10)
-    await until(() => new Set(metadataOf(webhook.events)).size, { ...MANY, fits: count => count === 520 })
+    await until(() => new Set(metadataOf(webhook.events)).size, {
+      ...MANY_EVENTS,
+      fits: count => count === 520,
+    })
     const later = [...new Set(metadataOf(webhook.events).slice(500))]
     assert.deepEqual(
       later,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventTypes } from '#contract/events/index.ts'
-import { assertRefused, made } from '../support/each-store.ts'
+import { assertRefused, createResource } from '../support/each-store.ts'
 import { startServer } from '../support/server.ts'
 
 /** The public catalogue, written out: what is worked out from the kinds must come to the same. */
@@ -131,15 +131,15 @@ suite('event types', () => {
     await using server = await startServer()
     const { api } = server
     const all = [...publicTypes, ...ownTypes]
-    const whole = await made(api, '/event_subscriptions', { sources: all.map(type => ({ type })) })
+    const whole = await createResource(api, '/event_subscriptions', { sources: all.map(type => ({ type })) })
     assert.deepEqual(
       whole.sources.map(({ type }: Source) => type),
       all,
     )
-    const { id } = await made(api, '/event_subscriptions')
+    const { id } = await createResource(api, '/event_subscriptions')
     const path = `/event_subscriptions/${id}/sources`
     for (const type of all)
-      assert.deepEqual(await made(api, path, { type }), { type, uri: `${api.url}${path}/${type}` })
+      assert.deepEqual(await createResource(api, path, { type }), { type, uri: `${api.url}${path}/${type}` })
     const listed: Source[] = (await api.get(path)).body.sources
     assert.deepEqual(listed.map(({ type }) => type).toSorted(), all.toSorted())
     for (const type of strangers) {

@@ -4,26 +4,26 @@ import { Http2ClientConnection } from '#http2/client-connection.ts'
 import type { Http2ClientStream, OutgoingHead, ClientStreamReader } from '#http2/client-stream.ts'
 import type { ResponseHeadFields } from '#http2/response-fields.ts'
 import { SocketStream } from '../http/http2/support.ts'
-import { FRAME, frame, Wire } from '../http/http2/wire.ts'
+import { FRAME, frame, RawPeer } from '../http/http2/raw-peer.ts'
 
 export interface Pair extends AsyncDisposable {
   readonly connection: Http2ClientConnection
   /** The server, which writes its frames by hand. */
-  readonly wire: Wire
+  readonly wire: RawPeer
   /** What the connection reported. */
   readonly events: string[]
   readonly closed: Promise<void>
 }
 
 /** The client side of a connection, and a server by hand; `settings`: the payload of its SETTINGS frame. */
-export async function pair(settings: Buffer = Buffer.alloc(0)): Promise<Pair> {
+export async function connectedPair(settings: Buffer = Buffer.alloc(0)): Promise<Pair> {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const accepted = once(server, 'connection') as Promise<[Socket]>
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   const [far] = await accepted
   far.on('error', () => undefined)
-  const wire = Wire.accept(far)
+  const wire = RawPeer.accept(far)
   const events: string[] = []
   const closed = Promise.withResolvers<void>()
   const connection = new Http2ClientConnection(new SocketStream(socket), {
@@ -63,7 +63,7 @@ export const GET: OutgoingHead = {
 }
 
 /** What a reader got, in order; a code is that of the end. */
-export class Recorded implements ClientStreamReader {
+export class RecordingReader implements ClientStreamReader {
   readonly seen: string[] = []
   readonly over: Promise<number | undefined>
   readonly #over = Promise.withResolvers<number | undefined>()
@@ -109,7 +109,7 @@ export class Recorded implements ClientStreamReader {
 
 export interface Asked {
   readonly stream: Http2ClientStream
-  readonly reader: Recorded
+  readonly reader: RecordingReader
 }
 
 /** Sends a request whose content is complete by default. */
@@ -118,7 +118,7 @@ export function ask(
   { head = GET, ends = true, reads = true }: { head?: OutgoingHead; ends?: boolean; reads?: boolean } = {},
 ): Asked {
   const stream = connection.request(head)
-  const reader = new Recorded()
+  const reader = new RecordingReader()
   stream.attach(reader)
   if (reads) stream.resume()
   if (ends) stream.end()

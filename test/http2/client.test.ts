@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { HpackDecoder } from '#http2/hpack-decoder.ts'
-import { ACK, END_HEADERS, END_STREAM, FRAME, block, frame, headers, word } from '../http/http2/wire.ts'
+import {
+  ACK,
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  literalBlock,
+  frame,
+  headers,
+  uint32,
+} from '../http/http2/raw-peer.ts'
 import { until } from '../support/until.ts'
-import { ask, GET, pair, type Pair } from './client-support.ts'
+import { ask, GET, connectedPair, type Pair } from './client-support.ts'
 
 const OK: [string, string][] = [[':status', '200']]
 const NO_ERROR = 0
@@ -12,9 +21,10 @@ const FLOW_CONTROL_ERROR = 3
 const REFUSED_STREAM = 7
 const CANCEL = 8
 
-const setting = (name: number, value: number): Buffer => Buffer.concat([Buffer.from([0, name]), word(value)])
+const setting = (name: number, value: number): Buffer =>
+  Buffer.concat([Buffer.from([0, name]), uint32(value)])
 const goaway = (last: number, code = NO_ERROR): Buffer =>
-  frame(FRAME.goaway, 0, 0, Buffer.concat([word(last), word(code)]))
+  frame(FRAME.goaway, 0, 0, Buffer.concat([uint32(last), uint32(code)]))
 const data = (stream: number, text: string, flags = 0): Buffer =>
   frame(FRAME.data, flags, stream, Buffer.from(text))
 
@@ -31,7 +41,7 @@ async function settled({ wire }: Pair): Promise<void> {
 
 suite('a request over HTTP/2', () => {
   test('is sent with its head, its content and its trailers', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const head = { ...GET, method: 'POST', path: '/a?b', length: 5, unique: { name: 'x-id', value: '7' } }
     const { stream } = ask(both, { head, ends: false })
     stream.write(Buffer.from('hello'))
@@ -64,7 +74,7 @@ suite('a request over HTTP/2', () => {
   })
 
   test('ends with its head if it has no content, or with an empty DATA frame on request', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     ask(both)
     ask(both, { head: { ...GET, endsWithData: true } })
     assert.equal((await sent(both, FRAME.headers, 1))?.flags, END_HEADERS | END_STREAM)
@@ -73,20 +83,20 @@ suite('a request over HTTP/2', () => {
   })
 
   test('waits for the windows of the server', async () => {
-    await using both = await pair(setting(4, 3))
+    await using both = await connectedPair(setting(4, 3))
     const { stream } = ask(both, { ends: false })
     stream.write(Buffer.from('hello world'))
     stream.end()
     assert.equal((await sent(both, FRAME.data, 1))?.payload.toString(), 'hel')
     await settled(both)
     assert.equal(both.wire.frames.filter(({ type }) => type === FRAME.data).length, 1)
-    both.wire.send(frame(FRAME.window, 0, 1, word(100)))
+    both.wire.send(frame(FRAME.window, 0, 1, uint32(100)))
     const rest = await both.wire.find(({ type, flags }) => type === FRAME.data && flags === END_STREAM)
     assert.equal(rest?.payload.toString(), 'lo world')
   })
 
   test('sends a head that is repeated in fewer bytes', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const head = {
       ...GET,
       path: '/grpc.Service/Call',
@@ -102,7 +112,7 @@ suite('a request over HTTP/2', () => {
 
 suite('a response over HTTP/2', () => {
   test('is delivered with its interim responses, its content and its trailers', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const { reader } = ask(both)
     both.wire.send(
       headers(1, [[':status', '103']], { endStream: false }),
@@ -125,8 +135,8 @@ suite('a response over HTTP/2', () => {
   })
 
   test('that has arrived is delivered, although the server stops the upload or is gone', async () => {
-    for (const after of [frame(FRAME.reset, 0, 1, word(NO_ERROR)), undefined]) {
-      await using both = await pair()
+    for (const after of [frame(FRAME.reset, 0, 1, uint32(NO_ERROR)), undefined]) {
+      await using both = await connectedPair()
       const { stream, reader } = ask(both, { ends: false, reads: false })
       both.wire.send(headers(1, OK, { endStream: false }), data(1, 'hello', END_STREAM))
       if (after === undefined) {
@@ -144,7 +154,7 @@ suite('a response over HTTP/2', () => {
   })
 
   test('that is complete is not reset when its reader cancels', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const { stream, reader } = ask(both)
     reader.end = () => stream.reset(CANCEL)
     both.wire.send(headers(1, OK, { endStream: true }))
@@ -154,7 +164,7 @@ suite('a response over HTTP/2', () => {
   })
 
   test('gets WINDOW_UPDATE only for what is read', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const { stream, reader } = ask(both, { reads: false })
     const piece = 'x'.repeat(16_384)
     both.wire.send(headers(1, OK, { endStream: false }))
@@ -177,13 +187,13 @@ suite('a response over HTTP/2', () => {
   }
   for (const [name, [head, fields]] of Object.entries(empty)) {
     test(`${name} has no content`, async () => {
-      await using both = await pair()
+      await using both = await connectedPair()
       const { reader } = ask(both, { head })
       both.wire.send(headers(1, fields, { endStream: true }))
       assert.equal(await reader.over, undefined)
     })
     test(`${name} that has content is invalid`, async () => {
-      await using both = await pair()
+      await using both = await connectedPair()
       const { reader } = ask(both, { head })
       both.wire.send(headers(1, fields, { endStream: false }), data(1, 'hello', END_STREAM))
       assert.equal(await reader.over, PROTOCOL_ERROR)
@@ -235,7 +245,7 @@ suite('a response over HTTP/2', () => {
   }
   for (const [name, frames] of Object.entries(malformed))
     test(`${name} is reset, and the connection goes on`, async () => {
-      await using both = await pair()
+      await using both = await connectedPair()
       const { reader } = ask(both)
       both.wire.send(...frames)
       assert.equal(await reader.over, PROTOCOL_ERROR)
@@ -246,7 +256,7 @@ suite('a response over HTTP/2', () => {
     })
 
   test('that exceeds the window of its stream is reset', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const { reader } = ask(both, { reads: false })
     both.wire.send(headers(1, OK, { endStream: false }))
     for (let count = 0; count < 17; count++) both.wire.send(data(1, 'x'.repeat(16_384)))
@@ -254,15 +264,15 @@ suite('a response over HTTP/2', () => {
   })
 
   test('that follows our reset is ignored, with all of its frames', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const first = ask(both)
     first.stream.reset(CANCEL)
     await sent(both, FRAME.reset, 1)
     both.wire.send(
       headers(1, OK, { endStream: false }),
       data(1, 'late'),
-      frame(FRAME.window, 0, 1, word(1)),
-      frame(FRAME.reset, 0, 1, word(CANCEL)),
+      frame(FRAME.window, 0, 1, uint32(1)),
+      frame(FRAME.reset, 0, 1, uint32(CANCEL)),
     )
     const next = ask(both)
     both.wire.send(headers(3, OK, { endStream: true }))
@@ -273,12 +283,12 @@ suite('a response over HTTP/2', () => {
 
 suite('a connection to an HTTP/2 server', () => {
   test('reports how many requests it may send at a time', async () => {
-    await using both = await pair(setting(3, 17))
+    await using both = await connectedPair(setting(3, 17))
     assert.deepEqual(both.events, ['settings 17'])
   })
 
   test('fails requests above the last stream id of GOAWAY as retryable, and finishes the rest', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const [first, second] = [ask(both), ask(both)]
     both.wire.send(goaway(1))
     assert.equal(await second.reader.over, REFUSED_STREAM)
@@ -290,7 +300,7 @@ suite('a connection to an HTTP/2 server', () => {
   })
 
   test('aborts its requests when the server closes', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     const { reader } = ask(both)
     both.wire.socket.end()
     assert.equal(await reader.over, CANCEL)
@@ -298,29 +308,29 @@ suite('a connection to an HTTP/2 server', () => {
   })
 
   test('answers PINGs and settings', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     both.wire.send(frame(FRAME.ping, 0, 0, Buffer.from('12345678')))
     const pong = await both.wire.find(({ type }) => type === FRAME.ping)
     assert.deepEqual([pong?.flags, pong?.payload.toString()], [ACK, '12345678'])
   })
 
   const faults: Record<string, Buffer> = {
-    'a push': frame(5, END_HEADERS, 1, Buffer.concat([word(2), block(OK)])),
+    'a push': frame(5, END_HEADERS, 1, Buffer.concat([uint32(2), literalBlock(OK)])),
     'a head on a stream of its own': headers(2, OK, { endStream: true }),
     'a head on a stream that is not open': headers(5, OK, { endStream: true }),
     'data on a stream that is not open': data(5, 'x'),
-    'credit for a stream that is not open': frame(FRAME.window, 0, 5, word(1)),
-    'a reset of a stream that is not open': frame(FRAME.reset, 0, 5, word(CANCEL)),
-    'credit of nothing': frame(FRAME.window, 0, 0, word(0)),
-    'too much credit': frame(FRAME.window, 0, 0, word(2 ** 31 - 1)),
-    'a GOAWAY that is too short': frame(FRAME.goaway, 0, 0, word(0)),
+    'credit for a stream that is not open': frame(FRAME.window, 0, 5, uint32(1)),
+    'a reset of a stream that is not open': frame(FRAME.reset, 0, 5, uint32(CANCEL)),
+    'credit of nothing': frame(FRAME.window, 0, 0, uint32(0)),
+    'too much credit': frame(FRAME.window, 0, 0, uint32(2 ** 31 - 1)),
+    'a GOAWAY that is too short': frame(FRAME.goaway, 0, 0, uint32(0)),
     'a frame that is too large': frame(FRAME.data, 0, 1, Buffer.alloc(16_385)),
     'a header block that is not valid': frame(FRAME.headers, END_HEADERS, 1, Buffer.from([0xff, 0xff, 0xff])),
     'an answer of HTTP/1': Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
   }
   for (const [name, bytes] of Object.entries(faults))
     test(`ends because of ${name}`, async () => {
-      await using both = await pair()
+      await using both = await connectedPair()
       const { reader } = ask(both)
       await sent(both, FRAME.headers, 1)
       both.wire.send(bytes)
@@ -335,20 +345,22 @@ suite('a connection to an HTTP/2 server', () => {
     PINGs: frame(FRAME.ping, 0, 0, Buffer.alloc(8)),
     SETTINGS: frame(FRAME.settings, 0, 0),
     'frames of DATA without data': data(1, ''),
-    'resets of closed streams': frame(FRAME.reset, 0, 3, word(CANCEL)),
-    'window updates': frame(FRAME.window, 0, 0, word(1)),
+    'resets of closed streams': frame(FRAME.reset, 0, 3, uint32(CANCEL)),
+    'window updates': frame(FRAME.window, 0, 0, uint32(1)),
     'frames of an unknown kind': frame(0x7f, 0, 0),
-    'CONTINUATION frames without end': frame(FRAME.continuation, 0, 1, block([['x-a', 'b']])),
+    'CONTINUATION frames without end': frame(FRAME.continuation, 0, 1, literalBlock([['x-a', 'b']])),
   }
   for (const [name, bytes] of Object.entries(floods))
     test(`ends because of a flood of ${name}`, async () => {
-      await using both = await pair()
+      await using both = await connectedPair()
       const { reader } = ask(both)
       const other = ask(both)
       other.stream.reset(CANCEL)
       await sent(both, FRAME.reset, 3)
       const isBlock = name.startsWith('CONTINUATION')
-      both.wire.send(isBlock ? frame(FRAME.headers, 0, 1, block(OK)) : headers(1, OK, { endStream: false }))
+      both.wire.send(
+        isBlock ? frame(FRAME.headers, 0, 1, literalBlock(OK)) : headers(1, OK, { endStream: false }),
+      )
       const flood = Buffer.concat(Array.from({ length: 1000 }, () => bytes))
       for (let count = 0; count < 20 && both.wire.send(flood); count++);
       assert.equal(await reader.over, PROTOCOL_ERROR)
@@ -356,10 +368,10 @@ suite('a connection to an HTTP/2 server', () => {
     })
 
   test('tolerates a thousand requests that the server stops early', async () => {
-    await using both = await pair()
+    await using both = await connectedPair()
     for (let id = 1; id < 2000; id += 2) {
       const { reader } = ask(both, { ends: false })
-      both.wire.send(headers(id, OK, { endStream: true }), frame(FRAME.reset, 0, id, word(NO_ERROR)))
+      both.wire.send(headers(id, OK, { endStream: true }), frame(FRAME.reset, 0, id, uint32(NO_ERROR)))
       assert.equal(await reader.over, undefined)
     }
     assert.equal(both.connection.isOpen, true)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { block, END_HEADERS, END_STREAM, FRAME, frame, word } from '../http/http2/wire.ts'
+import { literalBlock, END_HEADERS, END_STREAM, FRAME, frame, uint32 } from '../http/http2/raw-peer.ts'
 import { ask } from '../http/http2/support.ts'
 import { until } from '../support/until.ts'
-import { ask as request, pair } from './client-support.ts'
+import { ask as request, connectedPair } from './client-support.ts'
 import { randomFrom, reader, serve } from './support.ts'
 
 const LONG = process.env['TEST_LONG'] !== undefined
@@ -13,14 +13,14 @@ const FRAMES = LONG ? 1_000_000 : 20_000
 const PER_CONNECTION = 200
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-const requestFields = block([
+const requestFields = literalBlock([
   [':method', 'POST'],
   [':scheme', 'https'],
   [':authority', 'shop.example'],
   [':path', '/'],
 ])
 
-const responseFields = block([
+const responseFields = literalBlock([
   [':status', '200'],
   ['x-a', 'b'],
 ])
@@ -30,10 +30,11 @@ function honest(random: (below: number) => number, stream: number, fields: Buffe
   const kinds = [
     () => frame(FRAME.headers, END_HEADERS | random(2), stream, fields),
     () => frame(FRAME.data, random(2) * END_STREAM, stream, Buffer.alloc(random(300))),
-    () => frame(FRAME.window, 0, random(2) * stream, word(1 + random(1000))),
-    () => frame(FRAME.reset, 0, stream, word(8)),
+    () => frame(FRAME.window, 0, random(2) * stream, uint32(1 + random(1000))),
+    () => frame(FRAME.reset, 0, stream, uint32(8)),
     () => frame(FRAME.ping, random(2), 0, Buffer.alloc(8)),
-    () => frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 1 + random(6)]), word(random(70_000))])),
+    () =>
+      frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 1 + random(6)]), uint32(random(70_000))])),
     () => frame(FRAME.priority, 0, stream, Buffer.alloc(5)),
     () =>
       frame(FRAME.continuation, random(2) * END_HEADERS, stream, fields.subarray(0, random(fields.length))),
@@ -90,7 +91,7 @@ suite(`${FRAMES} frames of a server, most of them mutated`, { timeout: LONG ? 3_
     test(`of the seed ${seed} only close connections, and end every request`, async () => {
       const random = randomFrom(seed)
       for (let sent = 0; sent < FRAMES / 4;) {
-        await using both = await pair()
+        await using both = await connectedPair()
         const { wire, connection } = both
         const asked = Array.from({ length: 20 }, () => request(both, { ends: random(2) === 0 }))
         for (const { stream } of asked) stream.write(Buffer.alloc(random(3000)))

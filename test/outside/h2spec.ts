@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { Watched } from '../cli/agent-support.ts'
-import { overhear } from '../support/leaks.ts'
+import { WatchedProcess } from '../cli/agent-support.ts'
+import { recordOutput } from '../support/leaks.ts'
 import { spawnAdit, type Process } from '../support/server.ts'
 import { runNamed } from './named.ts'
 import * as tools from './tools.ts'
@@ -19,14 +19,14 @@ export interface Figure {
  */
 export async function runH2spec(server: Process, dataDir: string): Promise<Figure> {
   const program = [join(import.meta.dirname, 'reading-service.ts')]
-  await using service = new Watched(overhear(spawn(process.execPath, program), program))
-  const [port] = await service.sees(/\d+/)
+  await using service = new WatchedProcess(recordOutput(spawn(process.execPath, program), program))
+  const [port] = await service.waitForOutput(/\d+/)
   const agent = ['http', port, '--name', 'h2spec', '--log', 'stdout', '--log-format', 'logfmt']
   const { host = '', port: agentPort = 0 } = server.bound.agent ?? {}
-  await using tunnel = new Watched(
+  await using tunnel = new WatchedProcess(
     spawnAdit(agent, { ADIT_DATA_DIR: dataDir, ADIT_SERVER_ADDR: `${host}:${agentPort}` }),
   )
-  await tunnel.sees(/url=https:/)
+  await tunnel.waitForOutput(/url=https:/)
   const command = [tools.h2spec(), '--host', HOST, '--port', String(server.bound.https?.port)]
   // It ends with 1 when a case fails, which its output tells better.
   const { stdout } = await runNamed(dataDir, HOST, [...command, '--tls', '--insecure', '--strict'])

@@ -17,9 +17,9 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { basename, join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { Watched } from '../cli/agent-support.ts'
+import { WatchedProcess } from '../cli/agent-support.ts'
 import { Folder } from '../support/folder.ts'
-import { ownNode, root, run, Serving, serverSettings, SystemCopy } from './support.ts'
+import { ownNode, root, run, ServingProgram, serverSettings, SystemCopy } from './support.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 const scratch = new Folder()
@@ -34,23 +34,30 @@ const build = (to: string, ...options: string[]) =>
   run(process.execPath, [join(root, 'scripts/package.ts'), '--fast', ...options, '--out', to])
 /** The second build takes as long as all tests of the first: only a long run repeats the executable. */
 const repeated = process.env['TEST_LONG'] === '1' ? [] : ['--npm']
-const apiUrl = (serving: Serving): string => /^ +API +(http\S+)$/m.exec(serving.output)?.[1] ?? ''
+const apiUrl = (serving: ServingProgram): string => /^ +API +(http\S+)$/m.exec(serving.output)?.[1] ?? ''
 
 before(() => Promise.all([build(dist), build(again, ...repeated)]))
 after(() => scratch[Symbol.dispose]())
 
 /** The status of /readyz. */
-const readiness = async (serving: Serving): Promise<number> =>
+const readiness = async (serving: ServingProgram): Promise<number> =>
   (await fetch(`${apiUrl(serving)}/readyz`)).status
 
 /** Opens a tunnel with a command and fetches a page of a local service through it. */
-async function assertTunnel(server: Serving, agent: readonly string[], dataDir: string): Promise<void> {
+async function assertTunnel(
+  server: ServingProgram,
+  agent: readonly string[],
+  dataDir: string,
+): Promise<void> {
   const service = createServer((_, response) => response.end('through the package')).listen(0, '127.0.0.1')
   await once(service, 'listening')
   const { port } = service.address() as AddressInfo
-  await using tunnel = new Serving([...agent, 'http', String(port), '--name', 'packaged', '--log', 'text'], {
-    ADIT_DATA_DIR: dataDir,
-  })
+  await using tunnel = new ServingProgram(
+    [...agent, 'http', String(port), '--name', 'packaged', '--log', 'text'],
+    {
+      ADIT_DATA_DIR: dataDir,
+    },
+  )
   await tunnel.prints(/url=http:\/\/packaged/)
   const [, http = ''] = /http (127\.0\.0\.1:\d+)/.exec(server.output) ?? []
   const { stdout } = await run('curl', ['-s', '-H', 'Host: packaged.adit.localhost', `http://${http}/`])
@@ -62,14 +69,14 @@ async function assertTunnel(server: Serving, agent: readonly string[], dataDir: 
 async function assertInspector(agent: readonly string[]): Promise<void> {
   const [program, ...args] = [...agent, 'start', '--none', '--web-addr', '127.0.0.1:0']
   const env = { ...process.env, ADIT_SERVER_ADDR: '127.0.0.1:1', ADIT_AUTHTOKEN: 'x' }
-  await using started = new Watched(spawn(program, [...args, '--log-level', 'debug'], { env }))
-  const [, url = ''] = await started.sees(/ msg=inspector url=(\S+)\n/)
+  await using started = new WatchedProcess(spawn(program, [...args, '--log-level', 'debug'], { env }))
+  const [, url = ''] = await started.waitForOutput(/ msg=inspector url=(\S+)\n/)
   const page = await fetch(`${url}/inspect/http`)
   assert.match(await page.text(), /<title>Inspector · Adit<\/title>/)
   const script = await fetch(`${url}/ui/inspector/main.js`)
   assert.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
   assert.match(await script.text(), /from '\/ui\/element\.js'/)
-  assert.equal(started.complaint, '')
+  assert.equal(started.errorOutput, '')
 }
 
 test('two builds have the same bytes, which the checksums name', async () => {
@@ -120,7 +127,7 @@ suite('the npm package of the agent', () => {
 
   test('opens a tunnel', async () => {
     const data = join(scratch.path, 'agent-data')
-    await using server = new Serving([executable, 'serve'], serverSettings(data))
+    await using server = new ServingProgram([executable, 'serve'], serverSettings(data))
     await server.prints(READY)
     await assertTunnel(server, [ownNode, command], data)
   })
@@ -173,7 +180,7 @@ test('the npm package of the server brings its runtime, serves in workers and en
   const command = realpathSync(join(prefix, 'bin/adit'))
   assert.equal(basename(command), 'adit.mjs')
   const data = join(scratch.path, 'server-data')
-  await using server = new Serving([ownNode, command, 'serve'], {
+  await using server = new ServingProgram([ownNode, command, 'serve'], {
     ...serverSettings(data),
     ADIT_WORKERS: '2',
   })
@@ -206,7 +213,7 @@ test('the executable runs the server and its workers in a root without Node', as
   const { stdout } = await run('chroot', [bare, '/adit', '--version'])
   assert.equal(stdout, `${version}\n`)
   const settings = { ...serverSettings('/data'), ADIT_WORKERS: '2' }
-  await using server = new Serving(['chroot', bare, '/adit', 'serve'], settings)
+  await using server = new ServingProgram(['chroot', bare, '/adit', 'serve'], settings)
   await server.prints(READY)
   assert.equal(await readiness(server), 200)
   await assertTunnel(server, ['chroot', bare, '/adit'], '/data')
@@ -232,7 +239,7 @@ suite('the Debian package', () => {
     const asUser = ['chroot', system.path, 'setpriv', '--reuid=adit', '--regid=adit', '--clear-groups']
     {
       const { ADIT_DATA_DIR: _, ...settings } = serverSettings('')
-      await using server = new Serving([...asUser, ...command.split(' ')], settings)
+      await using server = new ServingProgram([...asUser, ...command.split(' ')], settings)
       await server.prints(READY)
       assert.equal(await readiness(server), 200)
     }
@@ -294,7 +301,7 @@ test('the image runs as an ordinary user on a read-only root, and its health che
     execFileSync('mount', ['-t', 'proc', 'proc', join(rootfs, 'proc')])
     execFileSync('mount', ['-o', 'remount,bind,ro', rootfs])
     const inside = ['chroot', `--userspec=${uid}:${gid}`, rootfs]
-    await using server = new Serving(
+    await using server = new ServingProgram(
       [...inside, ...config.Entrypoint, ...config.Cmd],
       serverSettings('/data'),
     )

@@ -53,7 +53,7 @@ export class SystemCopy implements Disposable {
 const PRINTS_MS = 60_000
 
 /** A program that serves until the test is over, in a process group of its own. */
-export class Serving implements AsyncDisposable {
+export class ServingProgram implements AsyncDisposable {
   readonly child: ChildProcess
   output = ''
   /** All that it wrote was read. */

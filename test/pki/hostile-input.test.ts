@@ -8,14 +8,14 @@ import { readSshPublicKey } from '#pki/ssh-key.ts'
 import { readSshCertificate, verifySshCertificate } from '#pki/ssh-verify.ts'
 import { readSourceAddresses } from '#pki/source-address.ts'
 import { readAuthority, readCertificate } from '#pki/x509.ts'
-import { newFamily, type Family } from '../support/openssl.ts'
+import { newCertificateChain, type CertificateChain } from '../support/openssl.ts'
 import { SUBJECTS, SshFixture, expectation } from './ssh-fixture.ts'
 
-let family: Family
+let family: CertificateChain
 let keys: SshFixture
 
 before(async () => {
-  family = await newFamily()
+  family = await newCertificateChain()
   keys = await SshFixture.make()
 })
 

@@ -9,7 +9,7 @@ import { Sealer } from '#base/secrets.ts'
 import { isDue, LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { openLocalRoot } from '#server/local-authority.ts'
 import { openSqlite } from '#store/sqlite.ts'
-import { must, run } from '../support/openssh.ts'
+import { runOrThrow, run } from '../support/openssh.ts'
 import { Folder } from '../support/folder.ts'
 
 const NAMES = ['localhost', '127.0.0.1', '::1', 'adit.localhost', '*.adit.localhost']
@@ -23,7 +23,7 @@ suite('the local authority', () => {
     using folder = new Folder()
     const { rootPem } = await newAuthority()
     const file = await folder.write('ca.pem', rootPem)
-    const shown = await must('openssl', 'x509', '-in', file, '-noout', '-text')
+    const shown = await runOrThrow('openssl', 'x509', '-in', file, '-noout', '-text')
     assert.match(shown, /Basic Constraints: critical\s+CA:TRUE, pathlen:0/)
     assert.match(shown, /Key Usage: critical\s+Certificate Sign, CRL Sign/)
     assert.match(shown, /ASN1 OID: prime256v1/)
@@ -47,7 +47,7 @@ suite('the local authority', () => {
     for (const ip of ['127.0.0.1', '::1']) assert.equal((await verify('-verify_ip', ip)).code, 0, ip)
     for (const host of ['a.b.adit.localhost', 'example.com'])
       assert.notEqual((await verify('-verify_hostname', host)).code, 0, host)
-    const shown = await must('openssl', 'x509', '-in', file, '-noout', '-text')
+    const shown = await runOrThrow('openssl', 'x509', '-in', file, '-noout', '-text')
     assert.match(shown, /Basic Constraints: critical\s+CA:FALSE/)
     assert.match(shown, /Extended Key Usage:\s+TLS Web Server Authentication/)
     assert.doesNotMatch(leaf.certificatePem.slice(30), /BEGIN/, 'the root is not part of the chain')

@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { signSshCertificate, type UserCertificateRequest } from '#pki/ssh-certificate.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
 import { readSshCertificate, verifySshCertificate } from '#pki/ssh-verify.ts'
-import { must } from '../support/openssh.ts'
+import { runOrThrow } from '../support/openssh.ts'
 import { AUTHORITIES, HOUR, NOW, SUBJECTS, SshFixture, expectation, refusal, refused } from './ssh-fixture.ts'
 
 let keys: SshFixture
@@ -17,7 +17,7 @@ after(() => keys[Symbol.asyncDispose]())
 /** What `ssh-keygen -L` prints of a certificate, in UTC and without the indentation. */
 async function list(certificate: string): Promise<string[]> {
   const file = await keys.folder.write('listed-cert.pub', certificate)
-  const text = await must('env', 'TZ=UTC', 'ssh-keygen', '-L', '-f', file)
+  const text = await runOrThrow('env', 'TZ=UTC', 'ssh-keygen', '-L', '-f', file)
   return text.split('\n').map(line => line.trim())
 }
 

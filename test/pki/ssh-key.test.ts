@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate } from '#pki/ssh-certificate.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
-import { must, newSshKey } from '../support/openssh.ts'
+import { runOrThrow, newSshKey } from '../support/openssh.ts'
 import { AUTHORITIES, SUBJECTS, SshFixture, refusal } from './ssh-fixture.ts'
 
 let keys: SshFixture
@@ -22,7 +22,7 @@ suite('a public key', () => {
         [key.keyType, key.line, key.comment],
         [keyType, keys.subject(name), `subject ${name}@test`],
       )
-      const printed = await must('ssh-keygen', '-l', '-f', keys.folder.file(`subject ${name}.pub`))
+      const printed = await runOrThrow('ssh-keygen', '-l', '-f', keys.folder.file(`subject ${name}.pub`))
       assert.equal(printed.split(' ')[1], key.fingerprint)
     })
 
@@ -40,7 +40,7 @@ suite('a public key', () => {
       const line = keyLine(name, ...fields.map(field => (field === 'point' ? point : field)))
       const file = await keys.folder.write('token.pub', line)
       const { fingerprint } = readSshPublicKey(line)
-      assert.equal((await must('ssh-keygen', '-l', '-f', file)).split(' ')[1], fingerprint)
+      assert.equal((await runOrThrow('ssh-keygen', '-l', '-f', file)).split(' ')[1], fingerprint)
     })
 
   const cases: Record<string, [string, () => string | Promise<string>]> = {
@@ -96,18 +96,18 @@ suite('an SSH authority', () => {
     assert.equal((await newSshAuthority()).keyType, 'ed25519')
     const { publicKey } = await newSshAuthority({ keyType: 'rsa' })
     const file = await keys.folder.write('default.pub', publicKey)
-    assert.match(await must('ssh-keygen', '-l', '-f', file), /^4096 /)
+    assert.match(await runOrThrow('ssh-keygen', '-l', '-f', file), /^4096 /)
   })
 
   for (const name of Object.keys(AUTHORITIES))
     test(`of type ${name} has the public key that ssh-keygen derives from its private key`, async () => {
       const { privateKeyPem, publicKey } = keys.authority(name)
       const file = await keys.folder.write('authority', privateKeyPem.reveal())
-      const derived = await must('openssl', 'pkey', '-in', file, '-pubout')
+      const derived = await runOrThrow('openssl', 'pkey', '-in', file, '-pubout')
       const printed =
         keys.authority(name).keyType === 'ed25519'
           ? publicKey // ssh-keygen imports no Ed25519 key in PKCS #8; sshd.test.ts covers it
-          : await must(
+          : await runOrThrow(
               'ssh-keygen',
               '-i',
               '-m',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { readSshCertificate, verifySshCertificate, type Expectation } from '#pki/ssh-verify.ts'
-import { must, newSshKey } from '../support/openssh.ts'
+import { runOrThrow, newSshKey } from '../support/openssh.ts'
 import { SUBJECTS, SshFixture, expectation, refused } from './ssh-fixture.ts'
 
 let keys: SshFixture
@@ -63,7 +63,7 @@ suite('a certificate made by ssh-keygen', () => {
 
 async function keygenCertificate(ca: string, key: string, ...options: string[]) {
   const file = await keys.folder.write('to-sign.pub', await keys.folder.read(`${key}.pub`))
-  await must('ssh-keygen', '-q', '-s', keys.folder.file(ca), '-I', 'made', ...options, file)
+  await runOrThrow('ssh-keygen', '-q', '-s', keys.folder.file(ca), '-I', 'made', ...options, file)
   const line = await keys.folder.read('to-sign-cert.pub')
   return { blob: Buffer.from(line.split(' ')[1] ?? '', 'base64'), certificate: readSshCertificate(line) }
 }

@@ -2,13 +2,20 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
 import { readAuthority, readCertificate } from '#pki/x509.ts'
-import { must } from '../support/openssh.ts'
-import { AUTHORITY, damaged, issue, newFamily, refusal, type Family } from '../support/openssl.ts'
+import { runOrThrow } from '../support/openssh.ts'
+import {
+  AUTHORITY,
+  corruptedPem,
+  issue,
+  newCertificateChain,
+  pkiError,
+  type CertificateChain,
+} from '../support/openssl.ts'
 
-let family: Family
+let family: CertificateChain
 
 before(async () => {
-  family = await newFamily()
+  family = await newCertificateChain()
 })
 
 after(() => family.folder[Symbol.dispose]())
@@ -25,7 +32,7 @@ suite('an authority', () => {
 
   test('is read when it has expired', async () => {
     const file = family.folder.file('expired.crt')
-    await must(
+    await runOrThrow(
       'openssl',
       'x509',
       '-in',
@@ -50,16 +57,16 @@ suite('an authority', () => {
     'that is a chain': ['several_certificates', () => family.middle.certificate + family.root.certificate],
     'that is a private key': ['key_in_certificate', () => family.root.key],
     'that is empty': ['empty', () => ''],
-    'that is damaged': ['bad_certificate', () => damaged(family.root.certificate)],
+    'that is damaged': ['bad_certificate', () => corruptedPem(family.root.certificate)],
   }
   for (const [sentence, [code, given]] of Object.entries(cases))
     test(`is refused ${sentence}`, () => {
-      assert.throws(() => readAuthority(given()), refusal(code))
+      assert.throws(() => readAuthority(given()), pkiError(code))
     })
 
   test('is refused with an RSA key of 1024 bits', async () => {
     const weak = await issue(family.folder, { name: 'weak root', key: 'RSA 1024', extensions: AUTHORITY })
-    assert.throws(() => readAuthority(weak.certificate), refusal('unsupported_key'))
+    assert.throws(() => readAuthority(weak.certificate), pkiError('unsupported_key'))
   })
 })
 
@@ -72,7 +79,7 @@ test('a self-signed certificate is good for its years and OpenSSL verifies it', 
   assert.deepEqual([facts.notBefore, facts.notAfter], ['2026-02-03T04:05:06Z', '2061-02-03T04:05:06Z'])
   assert.deepEqual([facts.privateKeyType, facts.keyUsages], ['rsa', ['digital_signature']])
   const file = await family.folder.write('self.pem', made.certificatePem)
-  assert.match(await must('openssl', 'verify', '-no_check_time', '-CAfile', file, file), /OK/)
-  const text = await must('openssl', 'x509', '-in', file, '-noout', '-text')
+  assert.match(await runOrThrow('openssl', 'verify', '-no_check_time', '-CAfile', file, file), /OK/)
+  const text = await runOrThrow('openssl', 'x509', '-in', file, '-noout', '-text')
   assert.match(text, /Public-Key: \(2048 bit\)[^]*Signature Algorithm: sha256WithRSAEncryption/)
 })

@@ -1,20 +1,27 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { readCertificate } from '#pki/x509.ts'
-import { must } from '../support/openssh.ts'
-import { AUTHORITY, damaged, issue, newFamily, refusal, type Family } from '../support/openssl.ts'
+import { runOrThrow } from '../support/openssh.ts'
+import {
+  AUTHORITY,
+  corruptedPem,
+  issue,
+  newCertificateChain,
+  pkiError,
+  type CertificateChain,
+} from '../support/openssl.ts'
 
-let family: Family
+let family: CertificateChain
 
 before(async () => {
-  family = await newFamily()
+  family = await newCertificateChain()
 })
 
 after(() => family.folder[Symbol.dispose]())
 
 suite('a TLS certificate is refused', () => {
   const encrypted = (...form: string[]) =>
-    must('openssl', 'rsa', '-in', family.root.files.key, '-aes128', '-passout', 'pass:secret', ...form)
+    runOrThrow('openssl', 'rsa', '-in', family.root.files.key, '-aes128', '-passout', 'pass:secret', ...form)
 
   const cases: Record<string, [string, () => Promise<[string, string]> | [string, string]]> = {
     'when the chain is upside down': [
@@ -78,10 +85,10 @@ suite('a TLS certificate is refused', () => {
       'encrypted_key',
       async () => [family.root.certificate, await encrypted('-traditional')],
     ],
-    'with a damaged key': ['bad_key', () => [family.leaf.certificate, damaged(family.leaf.key)]],
+    'with a damaged key': ['bad_key', () => [family.leaf.certificate, corruptedPem(family.leaf.key)]],
     'with a damaged certificate': [
       'bad_certificate',
-      () => [damaged(family.leaf.certificate), family.leaf.key],
+      () => [corruptedPem(family.leaf.certificate), family.leaf.key],
     ],
     'that is not PEM': ['not_pem', () => ['leaf.crt', family.leaf.key]],
     'that is cut short': ['not_pem', () => [family.leaf.certificate.slice(0, 300), family.leaf.key]],
@@ -103,7 +110,7 @@ suite('a TLS certificate is refused', () => {
     'that is a request': [
       'pem_type',
       async () => [
-        await must('openssl', 'req', '-new', '-key', family.leaf.files.key, '-subj', '/CN=x'),
+        await runOrThrow('openssl', 'req', '-new', '-key', family.leaf.files.key, '-subj', '/CN=x'),
         family.leaf.key,
       ],
     ],
@@ -111,25 +118,25 @@ suite('a TLS certificate is refused', () => {
       'pem_type',
       async () => [
         family.leaf.certificate,
-        await must('openssl', 'pkey', '-in', family.leaf.files.key, '-pubout'),
+        await runOrThrow('openssl', 'pkey', '-in', family.leaf.files.key, '-pubout'),
       ],
     ],
   }
   for (const [sentence, [code, given]] of Object.entries(cases))
     test(sentence, async () => {
       const [certificate, key] = await given()
-      assert.throws(() => readCertificate(certificate, key), refusal(code))
+      assert.throws(() => readCertificate(certificate, key), pkiError(code))
     })
 
   for (const key of ['RSA 1024', 'RSA-PSS', 'secp256k1'] as const)
     test(`with a key of type ${key}`, async () => {
       const own = await issue(family.folder, { name: `odd ${key}`, key })
-      assert.throws(() => readCertificate(own.certificate, own.key), refusal('unsupported_key'))
+      assert.throws(() => readCertificate(own.certificate, own.key), pkiError('unsupported_key'))
     })
 
   test('without quoting the private key', () => {
     const secret = family.leaf.key.split('\n')[1] ?? ''
-    for (const key of [damaged(family.leaf.key), family.leaf.key.slice(0, 120), `x${family.leaf.key}`])
+    for (const key of [corruptedPem(family.leaf.key), family.leaf.key.slice(0, 120), `x${family.leaf.key}`])
       assert.throws(
         () => readCertificate(family.leaf.certificate, key),
         (error: Error) => !error.message.includes(secret.slice(0, 16)),

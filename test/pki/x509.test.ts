@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createSecureContext } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { readCertificate } from '#pki/x509.ts'
-import { must } from '../support/openssh.ts'
-import { issue, newFamily, show, type Family, type KeyName } from '../support/openssl.ts'
+import { runOrThrow } from '../support/openssh.ts'
+import { issue, newCertificateChain, show, type CertificateChain, type KeyName } from '../support/openssl.ts'
 
 const KEY_TYPES = {
   'RSA 2048': 'rsa',
@@ -27,10 +27,10 @@ const KEY_USAGES = [
   ['Decipher Only', 'decipherOnly', 'decipher_only'],
 ] as const
 
-let family: Family
+let family: CertificateChain
 
 before(async () => {
-  family = await newFamily()
+  family = await newCertificateChain()
 })
 
 after(() => family.folder[Symbol.dispose]())
@@ -96,7 +96,7 @@ suite('a TLS certificate', () => {
     for (const serial of ['054ba70dd0', 'ff00000001', '01']) {
       const file = family.folder.file('serial.crt')
       const set = ['-set_serial', `0x${serial}`, '-subj', '/CN=serial', '-out', file]
-      await must('openssl', 'req', '-x509', '-new', '-key', family.leaf.files.key, ...set)
+      await runOrThrow('openssl', 'req', '-x509', '-new', '-key', family.leaf.files.key, ...set)
       assert.equal(
         readCertificate(await family.folder.read('serial.crt'), family.leaf.key).serialNumber,
         serial,
@@ -124,9 +124,9 @@ suite('a TLS certificate', () => {
 
   test('is read with a private key in each of the unencrypted forms', async () => {
     const rsa = await issue(family.folder, { name: 'old rsa', key: 'RSA 2048' })
-    const pkcs1 = await must('openssl', 'rsa', '-in', rsa.files.key, '-traditional')
-    const sec1 = await must('openssl', 'ec', '-in', family.leaf.files.key)
-    const parameters = await must('openssl', 'ecparam', '-name', 'prime256v1')
+    const pkcs1 = await runOrThrow('openssl', 'rsa', '-in', rsa.files.key, '-traditional')
+    const sec1 = await runOrThrow('openssl', 'ec', '-in', family.leaf.files.key)
+    const parameters = await runOrThrow('openssl', 'ecparam', '-name', 'prime256v1')
     assert.match(pkcs1, /BEGIN RSA PRIVATE KEY/)
     assert.match(sec1, /BEGIN EC PRIVATE KEY/)
     assert.equal(readCertificate(rsa.certificate, pkcs1).privateKeyType, 'rsa')

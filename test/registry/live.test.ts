@@ -3,12 +3,12 @@ import { suite, test } from 'node:test'
 import type { Live } from '#api/live.ts'
 import { derivedId, isId, newId } from '#base/ids.ts'
 import { LiveView } from '#registry/live.ts'
-import { group, httpsEdge, startPlan } from '../gateway/routing/support.ts'
+import { group, httpsEdge, startRouter } from '../gateway/routing/support.ts'
 import { noRequests } from '../support/no-requests.ts'
 import { until } from '../support/until.ts'
 
 async function startLive() {
-  const plan = await startPlan()
+  const plan = await startRouter()
   // The API asks for exactly this.
   const live: Live = new LiveView({
     ...plan.gateway,

@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
 import { caOf, signIn, web } from '../agent/support.ts'
 import { tokenIn } from '../support/dashboard.ts'
-import { made } from '../support/each-store.ts'
-import { knowSecret } from '../support/secrets.ts'
+import { createResource } from '../support/each-store.ts'
+import { registerSecret } from '../support/secrets.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { workerCounts } from '../support/workers.ts'
 
@@ -124,7 +124,7 @@ for (const workers of workerCounts)
       const [cookie = ''] = signed.headers['set-cookie'] ?? []
       assert.match(cookie, /^__Host-adit_session=[^;]+; Path=\/; .*HttpOnly; SameSite=Strict; Secure$/)
       const pair = cookie.split(';')[0] ?? ''
-      knowSecret(pair.slice(pair.indexOf('=') + 1))
+      registerSecret(pair.slice(pair.indexOf('=') + 1))
       const self = await client.send('dashboard', '/self', { headers: { cookie: pair, ...client.own() } })
       assert.equal(self.status, 200, self.body)
       const foreign = { cookie: pair, origin: `https://evil.${DOMAIN}`, 'sec-fetch-site': 'same-site' }
@@ -169,13 +169,13 @@ suite('restrictions of the API on the HTTPS listener', () => {
     await using server = await startServer({ api_https: 'on' })
     const client = new Client(server)
     const policyOf = async (...ranges: string[]): Promise<string> => {
-      const { id } = await made(server.api, '/ip_policies', {})
+      const { id } = await createResource(server.api, '/ip_policies', {})
       for (const cidr of ranges)
-        await made(server.api, '/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
+        await createResource(server.api, '/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
       return id
     }
     const nowhere = await policyOf('192.0.2.0/24')
-    await made(server.api, '/ip_restrictions', {
+    await createResource(server.api, '/ip_restrictions', {
       type: 'endpoints',
       enforced: true,
       ip_policy_ids: [nowhere],
@@ -184,8 +184,16 @@ suite('restrictions of the API on the HTTPS listener', () => {
     assert.equal((await client.send('dashboard', '/dashboard')).status, 200)
 
     const here = await policyOf('127.0.0.1/32')
-    await made(server.api, '/ip_restrictions', { type: 'dashboard', enforced: true, ip_policy_ids: [here] })
-    await made(server.api, '/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [here] })
+    await createResource(server.api, '/ip_restrictions', {
+      type: 'dashboard',
+      enforced: true,
+      ip_policy_ids: [here],
+    })
+    await createResource(server.api, '/ip_restrictions', {
+      type: 'api',
+      enforced: true,
+      ip_policy_ids: [here],
+    })
     const elsewhere = { localAddress: '127.0.0.2' }
     assert.equal((await client.send('dashboard', '/dashboard')).status, 200)
     assert.equal((await client.send('dashboard', '/dashboard', elsewhere)).status, 403)

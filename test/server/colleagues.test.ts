@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { connect } from '#agent/index.ts'
 import { disposable, optionsFor, StatusLog } from '../agent/support.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { newMember, type Member } from '../support/members.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -46,8 +46,11 @@ suite('what a member has online', () => {
   test('is delivered again only by the owner of the subscription, or an admin', async () => {
     const { api } = server
     const ofOwner = { owner_id: owner.user.id }
-    const destination = await made(api, '/event_destinations', { ...ofOwner, target: { debug: {} } })
-    const subscription = await made(api, '/event_subscriptions', {
+    const destination = await createResource(api, '/event_destinations', {
+      ...ofOwner,
+      target: { debug: {} },
+    })
+    const subscription = await createResource(api, '/event_subscriptions', {
       ...ofOwner,
       sources: [{ type: 'ip_policy_created.v0' }],
       destination_ids: [destination.id],

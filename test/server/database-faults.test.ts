@@ -6,7 +6,7 @@ import { after, before, suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openPostgres } from '#store/postgres.ts'
 import { signIn, visit, web } from '../agent/support.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { Folder } from '../support/folder.ts'
 import { freePort } from '../support/free-ports.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'
@@ -106,7 +106,7 @@ suite('a server', () => {
   test('on a read-only database rejects writes with the reason, and recovers by itself', async () => {
     const url = await postgres.newDatabase()
     await using server = await startServer({ database_url: url })
-    const { id } = await made(server.api, '/ip_policies')
+    const { id } = await createResource(server.api, '/ip_policies')
     const traffic = await startTraffic(server)
     await postgres.administer(`ALTER DATABASE ${databaseOf(url)} SET default_transaction_read_only = on`)
     await cut()
@@ -176,7 +176,7 @@ suite('a server', () => {
     }
     assert.equal((await write(server)).status, 201)
     // A credential can be used as soon as it is created.
-    const { token } = await made(server.api, '/credentials')
+    const { token } = await createResource(server.api, '/credentials')
     await (await signIn(server, { authtoken: String(token) })).close()
     assert.ok(relay.mostConnections <= 12, `${relay.mostConnections} connections`)
     assert.deepEqual(await traffic.end(), [])

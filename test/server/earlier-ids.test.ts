@@ -56,7 +56,7 @@ test('SSH credentials of an earlier release keep their ids, and new ones are ssh
       flags: ['-R', '80:127.0.0.1:1'],
       command: ['http'],
     })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     const { body } = await api.get('/tunnel_sessions')
     assert.deepEqual(body.tunnel_sessions[0].credential, {
       id: earlier,

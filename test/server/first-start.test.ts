@@ -8,7 +8,7 @@ import type { Settings } from '#base/settings.ts'
 import { firstStart } from '#server/first-start.ts'
 import { shownPath } from '#server/welcome.ts'
 import { openSqlite } from '#store/sqlite.ts'
-import { withCommit } from '../acme/answerer.ts'
+import { withCommit } from '../acme/challenge-responder.ts'
 import { Folder } from '../support/folder.ts'
 
 const settingsIn = (folder: Folder, more: Partial<Settings> = {}): Settings => ({

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { ticket, visit } from '../gateway/listeners/support.ts'
 import { NAME, VERSIONS } from '../tls/support.ts'
-import { must } from '../support/openssh.ts'
+import { runOrThrow } from '../support/openssh.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { newFolder } from '../support/folder.ts'
 
@@ -23,7 +23,7 @@ const portOf = ({ bound }: Process, name: 'https' | 'agent' | 'ssh'): number =>
 
 /** The host keys as a line of known_hosts has them, without the address, of which the port is another each time. */
 async function hostKeys(server: Process): Promise<string> {
-  const found = await must('ssh-keyscan', '-p', String(portOf(server, 'ssh')), '127.0.0.1')
+  const found = await runOrThrow('ssh-keyscan', '-p', String(portOf(server, 'ssh')), '127.0.0.1')
   return found.replaceAll(/^\S+ /gm, '')
 }
 

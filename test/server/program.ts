@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
-import { whatItTold } from '../support/leaks.ts'
+import { recordedOutputOf } from '../support/leaks.ts'
 import { Caller, runAdit, spawnAdit, type Finished } from '../support/server.ts'
 import { until } from '../support/until.ts'
 
@@ -65,7 +65,7 @@ export class Program implements AsyncDisposable {
     const closed = once(this.child, 'close')
     this.child.kill(signal)
     await closed
-    whatItTold(this.child).end()
+    recordedOutputOf(this.child).end()
     return this.child.exitCode
   }
 

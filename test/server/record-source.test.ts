@@ -12,11 +12,11 @@ import { openSealer } from '#server/first-start.ts'
 import { RecordSource } from '#server/record-source.ts'
 import { openStore } from '#store/open.ts'
 import type { Store } from '#store/store.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { issue } from '../support/openssl.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
-import { listeningLog } from '../gateway/agents/support.ts'
+import { recordingLog } from '../gateway/agents/support.ts'
 import { testLog } from '../support/secrets.ts'
 import { until } from '../support/until.ts'
 import { Folder, newFolder } from '../support/folder.ts'
@@ -54,24 +54,34 @@ const insert = (store: Store, rows: readonly ReturnType<typeof row>[]) =>
 async function madeByApi(api: Caller, follow: () => Promise<Following>) {
   using folder = new Folder()
   const { certificate, key } = await issue(folder, { name: 'app.example.com' })
-  const early = await made(api, '/credentials', { acl: ['bind:app.example.com'] })
+  const early = await createResource(api, '/credentials', { acl: ['bind:app.example.com'] })
   const followed = await follow()
-  const late = await made(api, '/credentials')
-  const cert = await made(api, '/tls_certificates', { certificate_pem: certificate, private_key_pem: key })
-  const domain = await made(api, '/reserved_domains', { domain: 'app.example.com', certificate_id: cert.id })
-  const wide = await made(api, '/reserved_domains', { domain: '*.example.com' })
-  const addr = await made(api, '/reserved_addrs')
-  const group = await made(api, '/backends/tunnel_group', { labels: { app: 'a' } })
-  const edge = await made(api, '/edges/https', { hostports: ['*.example.com:443'] })
-  const route = await made(api, `/edges/https/${edge.id}/routes`, {
+  const late = await createResource(api, '/credentials')
+  const cert = await createResource(api, '/tls_certificates', {
+    certificate_pem: certificate,
+    private_key_pem: key,
+  })
+  const domain = await createResource(api, '/reserved_domains', {
+    domain: 'app.example.com',
+    certificate_id: cert.id,
+  })
+  const wide = await createResource(api, '/reserved_domains', { domain: '*.example.com' })
+  const addr = await createResource(api, '/reserved_addrs')
+  const group = await createResource(api, '/backends/tunnel_group', { labels: { app: 'a' } })
+  const edge = await createResource(api, '/edges/https', { hostports: ['*.example.com:443'] })
+  const route = await createResource(api, `/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',
     match: '/',
     backend: { backend_id: group.id },
   })
-  const tcpEdge = await made(api, '/edges/tcp', { hostports: ['any.test:20123'] })
-  const policy = await made(api, '/ip_policies')
-  await made(api, '/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
-  await made(api, '/ip_restrictions', { type: 'agent', enforced: true, ip_policy_ids: [policy.id] })
+  const tcpEdge = await createResource(api, '/edges/tcp', { hostports: ['any.test:20123'] })
+  const policy = await createResource(api, '/ip_policies')
+  await createResource(api, '/ip_policy_rules', {
+    ip_policy_id: policy.id,
+    cidr: '10.0.0.0/8',
+    action: 'allow',
+  })
+  await createResource(api, '/ip_restrictions', { type: 'agent', enforced: true, ip_policy_ids: [policy.id] })
   await until(() => followed.records.restriction('agent'), { what: 'all of it is known' })
   return { followed, early, late, cert, domain, wide, addr, group, edge, route, tcpEdge }
 }
@@ -170,7 +180,7 @@ suite('the records of the gateway', () => {
     const url = await database.newDatabase()
     await using server = await startServer({ database_url: url })
     await using world = await following(server.dataDir, url, 600_000)
-    const { id } = await made(server.api, '/credentials')
+    const { id } = await createResource(server.api, '/credentials')
     assert.equal(world.records.credential(id), undefined)
     world.source.notify()
     await until(() => world.records.credential(id) !== undefined, { what: 'it is known' })
@@ -183,7 +193,7 @@ suite('the source of records', () => {
 
   test('keeps what is known while the store fails, and goes on when it works again', async () => {
     await using store = await open()
-    const heard = listeningLog()
+    const heard = recordingLog()
     let failing = false
     const flaky = new Proxy(store, {
       get(target, name) {

@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { get as getTls } from 'node:https'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { Folder } from '../support/folder.ts'
 import { newMember } from '../support/members.ts'
 import { NotifySocket } from '../support/notify-socket.ts'
@@ -108,9 +108,9 @@ suite('a reload', () => {
 
   test('applies the OAuth applications of the operator to endpoints that use them', async () => {
     const host = 'shop.adit.localhost'
-    await made(server.api, '/reserved_domains', { domain: host })
-    const { id } = await made(server.api, '/edges/https', { hostports: [`${host}:443`] })
-    await made(server.api, `/edges/https/${id}/routes`, {
+    await createResource(server.api, '/reserved_domains', { domain: host })
+    const { id } = await createResource(server.api, '/edges/https', { hostports: [`${host}:443`] })
+    await createResource(server.api, `/edges/https/${id}/routes`, {
       match: '/',
       match_type: 'path_prefix',
       oauth: { provider: { google: { email_domains: ['example.com'] } } },

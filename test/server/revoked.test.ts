@@ -7,7 +7,7 @@ import { disposable, optionsFor, type Service, visit, web } from '../agent/suppo
 import { connect } from '#agent/index.ts'
 import { Receiver } from '../events/support.ts'
 import { ssh } from '../ssh/support.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { newMember } from '../support/members.ts'
 import { newSshKey } from '../support/openssh.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -69,11 +69,12 @@ after(async () => {
 /** An enforced restriction; returns the id of its last rule. */
 async function restricted(type: string, ranges: readonly string[]): Promise<string> {
   const { api } = server
-  const policy = await made(api, '/ip_policies')
+  const policy = await createResource(api, '/ip_policies')
   let rule = ''
   for (const cidr of ranges)
-    rule = (await made(api, '/ip_policy_rules', { cidr, action: 'allow', ip_policy_id: policy.id })).id
-  await made(api, '/ip_restrictions', { type, enforced: true, ip_policy_ids: [policy.id] })
+    rule = (await createResource(api, '/ip_policy_rules', { cidr, action: 'allow', ip_policy_id: policy.id }))
+      .id
+  await createResource(api, '/ip_restrictions', { type, enforced: true, ip_policy_ids: [policy.id] })
   return rule
 }
 
@@ -93,7 +94,7 @@ async function subscribe({ url }: Receiver, token: string): Promise<string> {
 
 /** Is an event that happens now delivered? The lane has looked at it when nothing waits after control has it. */
 async function isDelivered(subscriptionId: string, receiver: Receiver): Promise<boolean> {
-  const bot = await made(server.api, '/bot_users')
+  const bot = await createResource(server.api, '/bot_users')
   const has = ({ events }: Receiver): boolean => events.some(({ object }) => object.id === bot.id)
   await control.until(() => has(control))
   await until(() => server.api.get(`/event_deliveries?subscription_id=${subscriptionId}`), {
@@ -109,8 +110,8 @@ async function newSubject(): Promise<Subject> {
   const ofUser = { owner_id: user.id }
   const publicKey = await newSshKey(folder, name, 'ed25519')
   const certifiedKey = await newSshKey(folder, `${name}-certified`, 'ed25519')
-  const authority = await made(api, '/ssh_certificate_authorities', ofUser)
-  const certificate = await made(api, '/ssh_user_certificates', {
+  const authority = await createResource(api, '/ssh_certificate_authorities', ofUser)
+  const certificate = await createResource(api, '/ssh_user_certificates', {
     ssh_certificate_authority_id: authority.id,
     public_key: certifiedKey,
     principals: ['ann'],
@@ -120,8 +121,8 @@ async function newSubject(): Promise<Subject> {
     name,
     userId: user.id,
     apiKey: { id: keyId, token },
-    credential: await made(api, '/credentials', ofUser),
-    sshCredential: await made(api, '/ssh_credentials', { ...ofUser, public_key: publicKey }),
+    credential: await createResource(api, '/credentials', ofUser),
+    sshCredential: await createResource(api, '/ssh_credentials', { ...ofUser, public_key: publicKey }),
     keyFile: folder.file(name),
     authority,
     certificate,
@@ -165,7 +166,7 @@ async function sshSession(name: string, keyFile: string, options: readonly strin
     flags: ['-R', `80:127.0.0.1:${service.port}`],
     command: ['http', '--name', name],
   })
-  await client.shows(/-> -R/)
+  await client.waitForOutput(/-> -R/)
   return {
     alive: () => isServed(`${name}.adit.localhost`),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { ssh, Upstream, type SshProcess } from '../ssh/support.ts'
-import { made } from '../support/each-store.ts'
-import { must, newSshKey } from '../support/openssh.ts'
+import { createResource } from '../support/each-store.ts'
+import { runOrThrow, newSshKey } from '../support/openssh.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { until } from '../support/until.ts'
 import { Folder, newFolder } from '../support/folder.ts'
@@ -42,8 +42,8 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
 
   /** An authority of its own and a certificate for ann. */
   async function issue(body: object = MAY_FORWARD, authorityBody: object = {}): Promise<Made> {
-    const authority = await made(server.api, '/ssh_certificate_authorities', authorityBody)
-    const certificate = await made(server.api, '/ssh_user_certificates', {
+    const authority = await createResource(server.api, '/ssh_certificate_authorities', authorityBody)
+    const certificate = await createResource(server.api, '/ssh_user_certificates', {
       ssh_certificate_authority_id: authority.id,
       public_key: publicKey,
       principals: ['ann'],
@@ -68,7 +68,15 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
     const url = /^(http:\S+) -> -R/m.exec(client.stdout)?.[1] ?? assert.fail(client.stdout)
     const { hostname } = new URL(url)
     const port = server.bound.http?.port ?? 0
-    return must('curl', '-sS', '--max-time', '10', '-H', `Host: ${hostname}`, `http://127.0.0.1:${port}/`)
+    return runOrThrow(
+      'curl',
+      '-sS',
+      '--max-time',
+      '10',
+      '-H',
+      `Host: ${hostname}`,
+      `http://127.0.0.1:${port}/`,
+    )
   }
 
   async function assertDenied(certificate: string, reason: string, user?: string): Promise<void> {
@@ -89,7 +97,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
     test(`opens a tunnel that clients reach (${body.private_key_type} authority)`, async () => {
       const { authority, certificate } = await issue(MAY_FORWARD, body)
       await using client = await forward(certificate.certificate)
-      await client.shows(/-> -R/)
+      await client.waitForOutput(/-> -R/)
       assert.equal(await fetchThrough(client), BODY)
       const { tunnel_sessions: sessions } = (await server.api.get('/tunnel_sessions')).body
       assert.ok(sessions.some((one: { credential: { id: string } }) => one.credential.id === authority.id))
@@ -124,7 +132,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
   test('of an unregistered authority is refused', async () => {
     await newSshKey(folder, 'home', 'ed25519')
     const sign = ['-q', '-s', folder.file('home'), '-I', 'id', '-n', 'ann', '-O', 'permit-port-forwarding']
-    await must('ssh-keygen', ...sign, folder.file('user.pub'))
+    await runOrThrow('ssh-keygen', ...sign, folder.file('user.pub'))
     const certificate = await folder.read('user-cert.pub')
     rmSync(folder.file('user-cert.pub'))
     await assertDenied(certificate, 'unknown_authority')

@@ -67,7 +67,7 @@ suite('an SSH key that several owners have registered', () => {
   ] as const)
     test(`is assigned to its owner by ${title} as user name`, async () => {
       await using client = signIn(await userName())
-      await client.shows(/-> -R/)
+      await client.waitForOutput(/-> -R/)
       assert.equal(await credentialOnline(), idOf(holder))
     })
 
@@ -91,7 +91,7 @@ suite('an SSH key that several owners have registered', () => {
   test('opens tunnels of the only owner that is left, with any user name', async () => {
     assert.equal((await server.api.delete(`/ssh_credentials/${idOf(other)}`)).status, 204)
     await using client = signIn('ann')
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     assert.equal(await credentialOnline(), idOf(holder))
   })
 })

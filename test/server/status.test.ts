@@ -3,12 +3,12 @@ import { after, before, suite, test } from 'node:test'
 import { connect } from 'adit'
 import type { ServerStatus } from '#contract/status.ts'
 import { disposable } from '../agent/support.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { type Member, newMember } from '../support/members.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
-import { person } from '../tls/people.ts'
+import { issueCertificate } from '../tls/test-certificates.ts'
 
 const DAY = 86_400_000
 
@@ -37,7 +37,12 @@ for (const { driver, workers } of [
     async function domainUntil(domain: string, to: number): Promise<string> {
       const as = { token: member.token }
       const names = [{ type: 'dns' as const, value: domain }]
-      const { pem, keyPem } = await person({ name: domain, from: Date.now() - 300 * DAY, to, names })
+      const { pem, keyPem } = await issueCertificate({
+        name: domain,
+        from: Date.now() - 300 * DAY,
+        to,
+        names,
+      })
       const uploaded = await server.api.post(
         '/tls_certificates',
         { certificate_pem: pem, private_key_pem: keyPem },
@@ -90,7 +95,7 @@ for (const { driver, workers } of [
     })
 
     test('has no addresses, processes, or numbers of others for members', async () => {
-      const { token } = await made(server.api, '/credentials', { owner_id: member.user.id })
+      const { token } = await createResource(server.api, '/credentials', { owner_id: member.user.id })
       const address = { server: `127.0.0.1:${server.bound.agent?.port}`, ca: `${server.dataDir}/ca.pem` }
       await using agent = disposable(await connect({ ...address, authtoken: String(token) }))
       await agent.listen({ forwardTo: 9 })

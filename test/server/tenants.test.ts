@@ -8,7 +8,7 @@ import { suite, test } from 'node:test'
 import { domainToASCII } from 'node:url'
 import { connect } from 'adit'
 import { disposable } from '../agent/support.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { type Member, newMember } from '../support/members.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
@@ -22,7 +22,7 @@ async function startService(text: string) {
 
 /** An agent with a credential of a member. */
 async function agentOf({ api, bound, dataDir }: TestServer, { user }: Member) {
-  const { token } = await made(api, '/credentials', { owner_id: user.id })
+  const { token } = await createResource(api, '/credentials', { owner_id: user.id })
   const server = `127.0.0.1:${bound.agent?.port}`
   return disposable(await connect({ server, authtoken: String(token), ca: `${dataDir}/ca.pem` }))
 }

@@ -13,11 +13,11 @@ import { opensshHostKey } from '#ssh/host-key.ts'
 import { newSshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate } from '#pki/ssh-certificate.ts'
 import { newSshKey } from '../support/openssh.ts'
-import { Ear } from '../tunnel/support.ts'
+import { RecordingSink } from '../tunnel/support.ts'
 import { modulesFor } from '../gateway/module-parts.ts'
 import { MemorySource } from '../gateway/agents/support.ts'
 import { secretText, testLog } from '../support/secrets.ts'
-import { FACTS, newHostKey, ssh, type SshCall, TestListener, Upstream } from './support.ts'
+import { INFO, newHostKey, ssh, type SshCall, TestListener, Upstream } from './support.ts'
 import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
 
@@ -38,9 +38,9 @@ before(async () => {
   const [records, log] = [new Records(), testLog()]
   source.user('usr_1')
   await records.follow(source)
-  const modules = modulesFor(FACTS, records)
+  const modules = modulesFor(INFO, records)
   const resumption = new ResumptionTokens(randomBytes(32))
-  registry = new AgentRegistry({ info: FACTS, records, directory, modules, resumption, log })
+  registry = new AgentRegistry({ info: INFO, records, directory, modules, resumption, log })
   deps = gatewayDeps({ registry, records, log })
   listener = await TestListener.start({}, deps)
   publicKey = await newSshKey(folder, 'id', 'ed25519')
@@ -83,7 +83,7 @@ async function ask(url: string): Promise<string> {
   const tunnel = [...directory.tunnels.values()].find(each => each.url === url) ?? assert.fail(`no ${url}`)
   const header = { Id: tunnel.id, ClientAddr: '192.0.2.1:5', Proto: '', EdgeType: '', PassthroughTLS: false }
   const stream = await registry.dial(tunnel, header, Buffer.from('ping'))
-  const ear = new Ear()
+  const ear = new RecordingSink()
   stream.attach(ear)
   stream.end()
   assert.equal(await ear.whenClosed, undefined)
@@ -104,7 +104,7 @@ suite('ssh with the sessions of a gateway', () => {
     test(`opens ${url} and closes it`, async () => {
       const id = source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
       await using client = call(bind, [...command])
-      await client.shows(/-> -R/)
+      await client.waitForOutput(/-> -R/)
       assert.equal([...directory.sessions.values()][0]?.credentialId, id)
       const shown = /(\S+) -> -R/.exec(client.stdout)?.[1] ?? ''
       assert.equal(shown, url)
@@ -126,7 +126,7 @@ suite('ssh with the sessions of a gateway', () => {
     test(`opens ${url.source} for -R 0 ${word}`, async () => {
       source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
       await using client = call('0', word === '' ? [] : [word])
-      await client.shows(/-> -R 0/)
+      await client.waitForOutput(/-> -R 0/)
       const shown = /(\S+) -> -R 0/.exec(client.stdout)?.[1] ?? ''
       assert.match(shown, url)
       assert.equal(await ask(shown), 'PING')
@@ -146,7 +146,7 @@ suite('ssh with the sessions of a gateway', () => {
   test('ends when its key is deleted', async () => {
     source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
     await using client = call('80', ['http'])
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     source.remove('cr_1')
     assert.equal(await client.ended, 1)
     assert.match(client.stderr, /credential was deleted/)
@@ -156,7 +156,7 @@ suite('ssh with the sessions of a gateway', () => {
     const { authority, options } = await certify(publicKey)
     source.put('ssh_certificate_authority', 'sshca_1', { public_key: authority.publicKey })
     await using client = call('cert:80', ['http'], { options })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     assert.equal([...directory.sessions.values()][0]?.credentialId, 'sshca_1')
     source.remove('sshca_1')
     assert.equal(await client.ended, 1)
@@ -170,7 +170,7 @@ suite('ssh with the sessions of a gateway', () => {
     assert.match(client.stderr, /Agents may not connect from 127\.0\.0\.1/)
     source.remove(restriction)
     await using again = call('80', ['http'])
-    await again.shows(/-> -R/)
+    await again.waitForOutput(/-> -R/)
   })
 })
 
@@ -188,7 +188,7 @@ suite('ssh with what another process has just changed', () => {
     source.remove('cr_1')
     source.elsewhere = () => source.put('ssh_credential', 'cr_1', body())
     await using client = call('80', ['http'])
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
   })
 
   test('signs in with the key of an owner whom it has activated', async () => {
@@ -196,7 +196,7 @@ suite('ssh with what another process has just changed', () => {
     source.user('usr_1', { active: false })
     source.elsewhere = () => source.user('usr_1')
     await using client = call('80', ['http'])
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
   })
 
   test('signs in with a certificate of an authority that it has created', async () => {
@@ -204,7 +204,7 @@ suite('ssh with what another process has just changed', () => {
     source.elsewhere = () =>
       source.put('ssh_certificate_authority', 'sshca_1', { public_key: authority.publicKey })
     await using client = call('80', ['http'], { options })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     assert.equal([...directory.sessions.values()][0]?.credentialId, 'sshca_1')
   })
 
@@ -217,7 +217,7 @@ suite('ssh with what another process has just changed', () => {
       key: folder.file('first'),
       options: [...others.slice(1), 'id'].map(name => `IdentityFile=${folder.file(name)}`),
     })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     assert.ok(source.refreshes - earlier <= 1, `${source.refreshes - earlier} reads`)
   })
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { must } from '../support/openssh.ts'
+import { runOrThrow } from '../support/openssh.ts'
 import { SshProcess, TestListener, Upstream } from './support.ts'
 import { Folder } from '../support/folder.ts'
 
 /** Makes a key pair in Dropbear's own format and returns the public line. */
 async function newDropbearKey(folder: Folder, name: string, type: string): Promise<string> {
-  await must('dropbearkey', '-t', type, '-f', folder.file(name))
-  const shown = await must('dropbearkey', '-y', '-f', folder.file(name))
+  await runOrThrow('dropbearkey', '-t', type, '-f', folder.file(name))
+  const shown = await runOrThrow('dropbearkey', '-y', '-f', folder.file(name))
   return shown.split('\n').find(line => /^(ssh|ecdsa)-/.test(line)) ?? assert.fail(shown)
 }
 
@@ -39,7 +39,7 @@ suite('the Dropbear client', { timeout: 300_000 }, () => {
         const target = ['-p', String(listener.port), 'ann@127.0.0.1', command]
         const flags = ['-y', '-y', '-i', folder.file(key), '-R', `${bind}:127.0.0.1:${upstream.port}`]
         await using client = new SshProcess([...flags, ...target], 'dbclient')
-        await client.shows(/-> -R/)
+        await client.waitForOutput(/-> -R/)
         assert.equal(await listener.gateway.ask(url, 'hello'), 'HELLO')
       })
 })

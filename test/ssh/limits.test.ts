@@ -194,7 +194,7 @@ suite('a client that has signed in', () => {
       flags: ['-R', '80:127.0.0.1:1'],
       command: ['http'],
     })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     // Longer than a client that does not answer is kept.
     await setTimeout(3500)
     assert.equal(listener.gateway.sessions.size, 1, 'while it answers it stays')
@@ -362,7 +362,7 @@ suite('a listener', () => {
     listener.gateway.register(publicKey)
     const flags = ['-R', '80:127.0.0.1:1']
     await using client = ssh({ port: listener.port, key: folder.file('id'), flags, command: ['http'] })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     await listener[Symbol.asyncDispose]()
     assert.equal(await client.ended, 1)
     assert.match(client.stderr, /The gateway is stopping/)

@@ -49,13 +49,13 @@ suite('ssh -R', () => {
   for (const { flags, command, url } of endpoints)
     test(`${flags} ${command.join(' ')} opens ${url.source}`, async () => {
       await using client = call({ flags: forward(flags), command })
-      await client.shows(/-> -R \S+\n/)
+      await client.waitForOutput(/-> -R \S+\n/)
       assert.match(
         client.stdout,
         /^Adit, session ts_\w+\. Press q or Ctrl-C to stop\.\n\S+:\/\/\S+ -> -R \S+\n$/,
       )
       assert.equal(await listener.gateway.ask(url, 'hello'), 'HELLO')
-      await client.shows(/connection from 203\.0\.113\.7:40001\n.*closed for/s)
+      await client.waitForOutput(/connection from 203\.0\.113\.7:40001\n.*closed for/s)
       client.child.kill('SIGTERM')
       await client.ended
       assert.equal(client.stderr, '')
@@ -63,7 +63,7 @@ suite('ssh -R', () => {
 
   test('shows the session its owner', async () => {
     await using client = call({ flags: forward('80'), command: ['http', '--metadata', "'two words'"] })
-    await client.shows(/-> -R 80/)
+    await client.waitForOutput(/-> -R 80/)
     const { record } = listener.gateway.onlySession()
     assert.match(record.agentVersion, /^OpenSSH_/)
     assert.equal(record.userAgent, record.agentVersion)
@@ -86,19 +86,19 @@ suite('ssh -R', () => {
         transport: 'ssh',
       },
     )
-    assert.equal(listener.gateway.wishes()[0]?.metadata, 'two words')
+    assert.equal(listener.gateway.requests()[0]?.metadata, 'two words')
   })
 
   test('with -N opens what the port says', async () => {
     await using client = call({ flags: [...forward('named:80'), '-N', '-v'], options: ['LogLevel=DEBUG1'] })
-    await client.shows(/remote forward success/, 'stderr')
+    await client.waitForOutput(/remote forward success/, 'stderr')
     assert.equal(await listener.gateway.ask(/^http:\/\/named\.gw\.test$/, 'x'), 'X')
     assert.equal(client.stdout, '')
   })
 
   test('sends ssh the port that was allocated', async () => {
     await using client = call({ flags: [...forward('0'), '-N'], options: ['LogLevel=INFO'] })
-    await client.shows(/Allocated port (\d+) for remote forward/, 'stderr')
+    await client.waitForOutput(/Allocated port (\d+) for remote forward/, 'stderr')
     const [, port] = /Allocated port (\d+)/.exec(client.stderr) ?? []
     assert.equal(await listener.gateway.ask(new RegExp(`^tcp:.*:${port}$`), 'x'), 'X')
   })
@@ -109,7 +109,7 @@ suite('ssh -R', () => {
     const flags = [...forward('a:80'), ...forward('443'), '-R', `b:80:${toOther}`]
     const random = [...forward('0'), '-R', `0:${toOther}`]
     await using client = call({ flags: [...flags, ...random], command: ['http'] })
-    await client.shows(/(-> -R [^]*){5}/)
+    await client.waitForOutput(/(-> -R [^]*){5}/)
     assert.equal(listener.gateway.tunnels.size, 5)
     assert.equal(listener.gateway.sessions.size, 1)
     assert.equal(await listener.gateway.ask(/^http:\/\/a\.gw\.test$/, 'x'), 'X')
@@ -124,8 +124,8 @@ suite('ssh -R', () => {
   test('takes its options', async () => {
     const command = ['http', '--name', 'opts', '--basic-auth', 'ann:se:cret', '--basic-auth=bob:pw']
     await using client = call({ flags: forward('80'), command })
-    await client.shows(/-> -R 80/)
-    assert.deepEqual(listener.gateway.wishes()[0]?.basicAuth, [
+    await client.waitForOutput(/-> -R 80/)
+    assert.deepEqual(listener.gateway.requests()[0]?.basicAuth, [
       { username: 'ann', password: 'se:cret' },
       { username: 'bob', password: 'pw' },
     ])
@@ -136,13 +136,13 @@ suite('ssh -R', () => {
       flags: forward('80'),
       command: ['http', '--label', 'app=web', '--label=env=test'],
     })
-    await client.shows(/app=web,env=test -> -R 80/)
-    assert.deepEqual(listener.gateway.wishes()[0]?.labels, { app: 'web', env: 'test' })
+    await client.waitForOutput(/app=web,env=test -> -R 80/)
+    assert.deepEqual(listener.gateway.requests()[0]?.labels, { app: 'web', env: 'test' })
   })
 
   test('ends with a sentence and status 1 when the address is taken', async () => {
     await using first = call({ flags: forward('taken:80'), command: ['http'] })
-    await first.shows(/-> -R/)
+    await first.waitForOutput(/-> -R/)
     await using second = call({
       flags: forward('taken:80'),
       command: ['http'],
@@ -187,7 +187,7 @@ suite('ssh -R', () => {
 
   test('in a terminal ends its lines in CR LF, and q ends it', async () => {
     await using client = call({ flags: [...forward('80'), '-tt'], command: ['http'] })
-    await client.shows(/-> -R 80\r\n/)
+    await client.waitForOutput(/-> -R 80\r\n/)
     assert.doesNotMatch(client.stdout, /[^\r]\n/)
     client.child.stdin?.write('q')
     assert.equal(await client.ended, 0)
@@ -195,7 +195,7 @@ suite('ssh -R', () => {
 
   test('in a terminal ends by Ctrl-C', async () => {
     await using client = call({ flags: [...forward('80'), '-tt'], command: ['http'] })
-    await client.shows(/-> -R 80/)
+    await client.waitForOutput(/-> -R 80/)
     client.child.stdin?.write('\x03')
     assert.equal(await client.ended, 0)
   })
@@ -203,13 +203,13 @@ suite('ssh -R', () => {
   test('stays when its input ends', async () => {
     await using client = call({ flags: forward('stays:80'), command: ['http'] })
     client.child.stdin?.end()
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     assert.equal(await listener.gateway.ask(/stays/, 'still'), 'STILL')
   })
 
   test('is gone from the gateway when it ends', async () => {
     await using client = call({ flags: forward('80'), command: ['http'] })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     client.child.kill('SIGKILL')
     await client.ended
     await until(() => listener.gateway.sessions.size === 0)
@@ -218,7 +218,7 @@ suite('ssh -R', () => {
 
   test('can be stopped, but neither restarted nor updated', async () => {
     await using client = call({ flags: forward('80'), command: ['http'] })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     const { connection } = listener.gateway.onlySession()
     await assert.rejects(connection.command('restart'), { code: 'ssh_no_restart' })
     await assert.rejects(connection.command('update'), { code: 'ssh_no_update' })
@@ -229,7 +229,7 @@ suite('ssh -R', () => {
 
   test('answers a probe, until it is stopped by its terminal', async () => {
     await using client = call({ flags: forward('80'), command: ['http'] })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     const { connection } = listener.gateway.onlySession()
     assert.equal(await connection.probe(), true)
     client.child.kill('SIGKILL')
@@ -239,15 +239,15 @@ suite('ssh -R', () => {
 
   test('forwards to a service that is down by ending the connection without a byte', async () => {
     await using client = call({ flags: ['-R', 'down:80:127.0.0.1:1'], command: ['http'] })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     assert.equal(await listener.gateway.ask(/down/, 'hello'), '')
   })
 
   test('shows lines of strangers without what moves the cursor', async () => {
     await using client = call({ flags: forward('80'), command: ['http'] })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     const { record } = listener.gateway.onlySession()
     listener.listener.onRequest(record.id, 'GET /\u001b[2J\u0007 200 1 ms')
-    await client.shows(/GET \/\\u\{1b\}\[2J\\u\{7\} 200 1 ms\n/)
+    await client.waitForOutput(/GET \/\\u\{1b\}\[2J\\u\{7\} 200 1 ms\n/)
   })
 })

@@ -6,7 +6,7 @@ import { opensshHostKey } from '#ssh/host-key.ts'
 import { newSshAuthority, type SshAuthority } from '#pki/ssh-authority.ts'
 import { signSshCertificate, type UserCertificateRequest } from '#pki/ssh-certificate.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
-import { must, newSshKey } from '../support/openssh.ts'
+import { runOrThrow, newSshKey } from '../support/openssh.ts'
 import { ssh, type SshCall, TestListener, Upstream } from './support.ts'
 import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
@@ -78,7 +78,7 @@ suite('keys', () => {
     test(`of type ${name} sign in when they are registered`, async () => {
       const id = listener.gateway.register(lineOf(name))
       await using client = call(name)
-      await client.shows(/-> -R/)
+      await client.waitForOutput(/-> -R/)
       assert.equal(listener.gateway.onlySession().record.credentialId, id)
     })
 
@@ -216,7 +216,7 @@ suite('certificates', () => {
     test(`for a key of type ${type} sign in, as their authority`, async () => {
       const changes = await certify({ publicKey: lineOf(type) })
       await using client = call(type, changes)
-      await client.shows(/-> -R/)
+      await client.waitForOutput(/-> -R/)
       assert.equal(listener.gateway.onlySession().record.credentialId, 'sshca_1')
     })
 
@@ -226,7 +226,7 @@ suite('certificates', () => {
       ...(await certify()),
       options: [...((await certify()).options ?? []), 'IdentitiesOnly=yes'],
     })
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
     assert.equal(listener.gateway.onlySession().record.credentialId, id)
   })
 
@@ -235,7 +235,7 @@ suite('certificates', () => {
       'certified',
       await certify({ criticalOptions: { 'source-address': '127.0.0.0/8' } }),
     )
-    await client.shows(/-> -R/)
+    await client.waitForOutput(/-> -R/)
   })
 
   test('without permission to forward open no tunnel, with the reason', async () => {
@@ -275,9 +275,9 @@ suite('certificates', () => {
       'critical:verify-required',
       folder.file('certified.pub'),
     ]
-    await must('ssh-keygen', ...sign)
+    await runOrThrow('ssh-keygen', ...sign)
     await assertRefused('certified', shown(folder.file('certified-cert.pub')))
-    await must('rm', folder.file('certified-cert.pub'))
+    await runOrThrow('rm', folder.file('certified-cert.pub'))
   })
 })
 

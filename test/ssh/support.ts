@@ -15,13 +15,13 @@ import type { SshLimits } from '#ssh/limits.ts'
 import type { TrustedAuthority } from '#ssh/sign-in.ts'
 import { readSshPublicKey } from '#pki/ssh-key.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
-import { Ear } from '../tunnel/support.ts'
+import { RecordingSink } from '../tunnel/support.ts'
 import { gatewayInfo } from '../support/gateway-info.ts'
 import { testLog } from '../support/secrets.ts'
 import { until } from '../support/until.ts'
 import { tunnelRecord } from '../support/records.ts'
 
-export const FACTS = gatewayInfo({
+export const INFO = gatewayInfo({
   domain: 'gw.test',
   region: 'here',
   tcp_ports: { first: 20_000, last: 20_999 },
@@ -74,7 +74,7 @@ export class MemoryGateway implements SshDeps {
     if (url !== '' && [...this.tunnels.values()].some(({ record }) => record.url === url))
       fail('address_taken', { url, where: '' })
     const { metadata, forwardsTo, labels } = request
-    const { node } = FACTS
+    const { node } = INFO
     const record = tunnelRecord({
       id: newId('tn'),
       sessionId,
@@ -103,7 +103,7 @@ export class MemoryGateway implements SshDeps {
     return found?.record ?? assert.fail(`no tunnel is at ${url}`)
   }
 
-  wishes(): TunnelRequest[] {
+  requests(): TunnelRequest[] {
     return [...this.tunnels.values()].map(({ wish: request }) => request)
   }
 
@@ -130,7 +130,7 @@ export class MemoryGateway implements SshDeps {
   /** Sends all of a request and returns all of the answer. */
   async ask(url: RegExp, text: string): Promise<string> {
     const stream = await this.visit(url, text)
-    const ear = new Ear()
+    const ear = new RecordingSink()
     stream.attach(ear)
     stream.end()
     assert.equal(await ear.whenClosed, undefined)
@@ -142,7 +142,7 @@ export class MemoryGateway implements SshDeps {
     if (scheme === 'tcp')
       return { scheme, host: '127.0.0.1', port: port === 0 ? 20_500 + this.#random++ : port }
     const name = host === '' ? `random-${this.#random++}` : host
-    return { scheme, host: name.includes('.') ? name : `${name}.${FACTS.domain}` }
+    return { scheme, host: name.includes('.') ? name : `${name}.${INFO.domain}` }
   }
 }
 
@@ -160,7 +160,7 @@ export class TestListener implements AsyncDisposable {
       address: { host: '127.0.0.1', port: 0 },
       hostKey: newHostKey(),
       deps: deps ?? this.gateway,
-      info: FACTS,
+      info: INFO,
       log: testLog(),
       limits: { leaveWait: 300, closeWait: 500, ...limits },
     })
@@ -210,7 +210,7 @@ export class SshProcess implements AsyncDisposable {
   }
 
   /** Resolves when it has shown a match. */
-  async shows(pattern: RegExp, stream: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
+  async waitForOutput(pattern: RegExp, stream: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
     const what = () => `${pattern} is shown, after:
 ${this.stdout}
 ${this.stderr}`

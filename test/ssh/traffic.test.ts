@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { DialError } from '#registry/agent-dialer.ts'
 import { newSshKey } from '../support/openssh.ts'
-import { Ear } from '../tunnel/support.ts'
+import { RecordingSink } from '../tunnel/support.ts'
 import { ssh, type SshProcess, TestListener, Upstream } from './support.ts'
 import { steady, until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
@@ -27,7 +27,7 @@ after(async () => {
 async function tunnel(name: string, upstream: Upstream): Promise<SshProcess> {
   const flags = ['-R', `${name}:80:127.0.0.1:${upstream.port}`]
   const client = ssh({ port: listener.port, key: folder.file('id'), flags, command: ['http'] })
-  await client.shows(/-> -R/)
+  await client.waitForOutput(/-> -R/)
   return client
 }
 
@@ -39,7 +39,7 @@ suite('connections through ssh', () => {
       Array.from({ length: 64 }, async (_unused, index) => {
         const sent = randomBytes(200_000 + index)
         const stream = await listener.gateway.visit(/many/, '')
-        const ear = new Ear()
+        const ear = new RecordingSink()
         stream.attach(ear)
         for (let at = 0; at < sent.length; at += 16_384) stream.write(sent.subarray(at, at + 16_384))
         stream.end()
@@ -76,7 +76,7 @@ suite('connections through ssh', () => {
     })
     await using client = await tunnel('talker', talker)
     const stream = await listener.gateway.visit(/talker/)
-    const ear = new Ear()
+    const ear = new RecordingSink()
     stream.attach(ear)
     await ear.whenEnded
     assert.deepEqual([ear.text, stream.peerFinished, stream.closed], ['all I have to say', true, false])
@@ -101,9 +101,9 @@ suite('connections through ssh', () => {
     await using quick = await Upstream.echo()
     const flags = ['-R', `slow:80:127.0.0.1:${upstream.port}`, '-R', `quick:80:127.0.0.1:${quick.port}`]
     await using client = ssh({ port: listener.port, key: folder.file('id'), flags, command: ['http'] })
-    await client.shows(/-> -R[^]*-> -R/)
+    await client.waitForOutput(/-> -R[^]*-> -R/)
     const stream = await listener.gateway.visit(/slow/)
-    const ear = new Ear()
+    const ear = new RecordingSink()
     stream.attach(ear)
     stream.pause()
     await steady(() => sent)
@@ -119,7 +119,7 @@ suite('connections through ssh', () => {
     await using _ = await tunnel('stuck', upstream)
     const stream = await listener.gateway.visit(/stuck/)
     const woken = Promise.withResolvers<void>()
-    stream.attach(Object.assign(new Ear(), { writable: woken.resolve }))
+    stream.attach(Object.assign(new RecordingSink(), { writable: woken.resolve }))
     const piece = Buffer.alloc(65_536)
     let written = 0
     for (let waits = 0; waits < 20;) {
@@ -139,7 +139,7 @@ suite('connections through ssh', () => {
     const tunnelOfOld = listener.gateway.tunnelAt(/gone/)
     const { connection } = listener.gateway.sessions.get(tunnelOfOld.sessionId) ?? assert.fail()
     const stream = await listener.gateway.visit(/gone/)
-    const ear = new Ear()
+    const ear = new RecordingSink()
     stream.attach(ear)
     client.child.kill('SIGKILL')
     assert.match(String(await ear.whenClosed), /ssh connection was closed/)

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import type { Invocation } from './command-host-program.ts'
-import { searchOutput } from './leaks.ts'
+import { assertNoSecretInOutput } from './leaks.ts'
 import { aditEnvironment, type Finished } from './server.ts'
 
 let host: ChildProcess | undefined
@@ -42,7 +42,7 @@ async function runInHost(invocation: Invocation): Promise<Finished> {
   child.send(invocation)
   try {
     const finished = await promise
-    searchOutput(invocation.args, finished)
+    assertNoSecretInOutput(invocation.args, finished)
     return finished
   } finally {
     child.off('exit', onExit)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { knowSecret } from './secrets.ts'
+import { registerSecret } from './secrets.ts'
 import type { Answer, Caller, CallOptions } from './server.ts'
 
 /** The token in a sign-in link, which no log may have. */
-export const tokenIn = (url: string): string => knowSecret(/#token=(\S+)$/.exec(url)?.[1] ?? '')
+export const tokenIn = (url: string): string => registerSecret(/#token=(\S+)$/.exec(url)?.[1] ?? '')
 
 /** The name and value of the cookie that an answer sets. */
 export const cookieOf = ({ headers }: Answer): string => headers.get('set-cookie')?.split(';')[0] ?? ''
@@ -26,7 +26,7 @@ export class Browser {
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
     this.#api = api
     this.cookie = cookieOf(answer)
-    knowSecret(this.cookie.slice(this.cookie.indexOf('=') + 1))
+    registerSecret(this.cookie.slice(this.cookie.indexOf('=') + 1))
     this.csrfToken = answer.body.csrf_token
     this.session = answer.body
   }

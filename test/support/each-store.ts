@@ -44,14 +44,14 @@ function onStores(
 }
 
 /** Makes a resource and returns it; anything but 201 fails the test. */
-export async function made(api: Caller, path: string, body: unknown = {}): Promise<Answer['body']> {
+export async function createResource(api: Caller, path: string, body: unknown = {}): Promise<Answer['body']> {
   const answer = await api.post(path, body)
   assert.equal(answer.status, 201, `POST ${path}: ${JSON.stringify(answer.body)}`)
   return answer.body
 }
 
 /** One call that must be rejected, and its error. */
-export interface Refused {
+export interface RejectedCall {
   readonly method?: 'POST' | 'PATCH' | 'PUT' | 'DELETE' | 'GET'
   readonly path: string
   readonly body?: unknown
@@ -63,7 +63,11 @@ export interface Refused {
 }
 
 /** Calls, expects the refusal in its exact shape, and proves that nothing changed. */
-export async function assertRefused(api: Caller, refused: Refused, watched: string[] = []): Promise<void> {
+export async function assertRefused(
+  api: Caller,
+  refused: RejectedCall,
+  watched: string[] = [],
+): Promise<void> {
   const { method = 'POST', path, body, status = 400, code, says, field } = refused
   const seen = () => Promise.all(watched.map(each => api.get(each)))
   const earlier = await seen()

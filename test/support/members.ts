@@ -1,4 +1,4 @@
-import { made } from './each-store.ts'
+import { createResource } from './each-store.ts'
 import type { Caller } from './server.ts'
 
 export interface Member {
@@ -10,7 +10,11 @@ export interface Member {
 
 /** A new user with an API key. */
 export async function newMember(api: Caller, role: 'admin' | 'member' = 'member'): Promise<Member> {
-  const user = await made(api, '/users', { name: 'M', email: `m${Math.random()}@example.com`, role })
-  const key = await made(api, '/api_keys', { owner_id: user.id })
+  const user = await createResource(api, '/users', {
+    name: 'M',
+    email: `m${Math.random()}@example.com`,
+    role,
+  })
+  const key = await createResource(api, '/api_keys', { owner_id: user.id })
   return { user, token: String(key.token), keyId: String(key.id) }
 }

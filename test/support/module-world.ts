@@ -3,8 +3,8 @@ import { rootOf, visit, type Seen, type VisitOptions } from '../e2e/compat/agent
 import { Browser } from '../auth/providers/browser.ts'
 import { ProviderServer } from '../auth/providers/provider-server.ts'
 import { ann } from '../auth/providers/support.ts'
-import { OpenId } from '../auth/oidc/openid.ts'
-import { authority, person, type Person } from '../tls/people.ts'
+import { OpenIdProvider } from '../auth/oidc/openid-provider.ts'
+import { authority, issueCertificate, type TestCertificate } from '../tls/test-certificates.ts'
 import { startServer, type TestServer } from './server.ts'
 import { Folder } from './folder.ts'
 import { echo, listening } from './net.ts'
@@ -32,7 +32,11 @@ export interface ModuleWorld extends AsyncDisposable {
   readonly echoPort: number
   readonly issuer: string
   readonly folder: Folder
-  readonly people: { readonly root: Person; readonly ann: Person; readonly stranger: Person }
+  readonly people: {
+    readonly root: TestCertificate
+    readonly ann: TestCertificate
+    readonly stranger: TestCertificate
+  }
 }
 
 export async function openModuleWorld(): Promise<ModuleWorld> {
@@ -41,15 +45,15 @@ export async function openModuleWorld(): Promise<ModuleWorld> {
   const server = stack.use(await startServer({ egress_allow: '127.0.0.0/8', oauth_github_url: github.url }))
   const callback = new Browser(server).at('idp.adit.localhost', '/oauth2/callback')
   github.callback = callback
-  const { issuer } = stack.use(await OpenId.start(callback))
+  const { issuer } = stack.use(await OpenIdProvider.start(callback))
   const { port: webPort } = stack.use(await listening(createServer(answers)))
   const { port: echoPort } = stack.use(await echo())
   const folder = stack.use(new Folder())
   const root = await authority()
   const people = {
     root,
-    ann: await person({ name: 'Ann', issuer: root }),
-    stranger: await person({ name: 'Eve', issuer: await authority() }),
+    ann: await issueCertificate({ name: 'Ann', issuer: root }),
+    stranger: await issueCertificate({ name: 'Eve', issuer: await authority() }),
   }
   const ca = rootOf(server.dataDir)
   const parts = stack.move()

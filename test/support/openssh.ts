@@ -22,7 +22,7 @@ export function run(program: string, args: readonly string[]): Promise<Outcome> 
 }
 
 /** Runs a program that must succeed. */
-export async function must(program: string, ...args: readonly string[]): Promise<string> {
+export async function runOrThrow(program: string, ...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await run(program, args)
   if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr}`)
   return stdout
@@ -31,7 +31,19 @@ export async function must(program: string, ...args: readonly string[]): Promise
 /** Makes a key pair with ssh-keygen, the private one in `name`, and returns the public line. */
 export async function newSshKey(folder: Folder, name: string, type: string, bits?: number): Promise<string> {
   const size = bits === undefined ? [] : ['-b', String(bits)]
-  await must('ssh-keygen', '-q', '-t', type, ...size, '-N', '', '-C', `${name}@test`, '-f', folder.file(name))
+  await runOrThrow(
+    'ssh-keygen',
+    '-q',
+    '-t',
+    type,
+    ...size,
+    '-N',
+    '',
+    '-C',
+    `${name}@test`,
+    '-f',
+    folder.file(name),
+  )
   return (await folder.read(`${name}.pub`)).trim()
 }
 
@@ -97,7 +109,7 @@ export async function startSshAgent(
   const child = spawn('ssh-agent', ['-D', '-a', socket], { stdio: ['ignore', 'pipe', 'ignore'] })
   const ended = once(child, 'exit')
   await once(child.stdout, 'data')
-  await must('env', `SSH_AUTH_SOCK=${socket}`, 'ssh-add', '-q', folder.file(key))
+  await runOrThrow('env', `SSH_AUTH_SOCK=${socket}`, 'ssh-add', '-q', folder.file(key))
   return {
     socket,
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,5 @@
-import { knowKey } from './secrets.ts'
-import { must } from './openssh.ts'
+import { registerKey } from './secrets.ts'
+import { runOrThrow } from './openssh.ts'
 import { Folder } from './folder.ts'
 
 /** How `openssl genpkey` is asked for each kind of key. */
@@ -26,7 +26,7 @@ export interface Identity {
   readonly files: { readonly certificate: string; readonly key: string }
 }
 
-interface Wish {
+interface CertificateOptions {
   readonly name: string
   readonly key?: KeyName
   readonly subject?: string
@@ -37,31 +37,36 @@ interface Wish {
 export const AUTHORITY = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign']
 
 /** Makes a key and its certificate with OpenSSL, self-signed unless an issuer is given. */
-export async function issue(folder: Folder, wish: Wish): Promise<Identity> {
-  const { name, subject = `/CN=${name}`, issuer, extensions = ['basicConstraints=critical,CA:FALSE'] } = wish
-  const [algorithm, ...parameters] = KEYS[wish.key ?? 'P-256']
+export async function issue(folder: Folder, wanted: CertificateOptions): Promise<Identity> {
+  const {
+    name,
+    subject = `/CN=${name}`,
+    issuer,
+    extensions = ['basicConstraints=critical,CA:FALSE'],
+  } = wanted
+  const [algorithm, ...parameters] = KEYS[wanted.key ?? 'P-256']
   const files = { certificate: folder.file(`${name}.crt`), key: folder.file(`${name}.key`) }
   const options = parameters.flatMap(parameter => ['-pkeyopt', parameter])
-  await must('openssl', 'genpkey', '-quiet', '-algorithm', algorithm, ...options, '-out', files.key)
+  await runOrThrow('openssl', 'genpkey', '-quiet', '-algorithm', algorithm, ...options, '-out', files.key)
   const signer = issuer ? ['-CA', issuer.files.certificate, '-CAkey', issuer.files.key] : []
   const extra = extensions.flatMap(extension => ['-addext', extension])
   const request = ['req', '-x509', '-new', '-utf8', '-multivalue-rdn', '-subj', subject, '-days', '30']
-  await must('openssl', ...request, '-key', files.key, ...signer, ...extra, '-out', files.certificate)
+  await runOrThrow('openssl', ...request, '-key', files.key, ...signer, ...extra, '-out', files.certificate)
   return {
     certificate: await folder.read(`${name}.crt`),
-    key: knowKey(await folder.read(`${name}.key`)),
+    key: registerKey(await folder.read(`${name}.key`)),
     files,
   }
 }
 
 /** What OpenSSL prints for the options given, without the indentation. */
 export async function show({ files }: Identity, ...options: readonly string[]): Promise<string[]> {
-  const text = await must('openssl', 'x509', '-in', files.certificate, '-noout', ...options)
+  const text = await runOrThrow('openssl', 'x509', '-in', files.certificate, '-noout', ...options)
   return text.split('\n').map(line => line.trim())
 }
 
 /** A root, an intermediate, a leaf, and a stranger, in a folder of their own. */
-export async function newFamily() {
+export async function newCertificateChain() {
   const folder = new Folder()
   const root = await issue(folder, { name: 'root', key: 'RSA 2048', extensions: AUTHORITY })
   const middle = await issue(folder, { name: 'middle', issuer: root, extensions: AUTHORITY })
@@ -70,9 +75,9 @@ export async function newFamily() {
   return { folder, root, middle, leaf, other }
 }
 
-export type Family = Awaited<ReturnType<typeof newFamily>>
+export type CertificateChain = Awaited<ReturnType<typeof newCertificateChain>>
 
-export const refusal = (code: string) => ({ name: 'PkiError', code })
+export const pkiError = (code: string) => ({ name: 'PkiError', code })
 
 /** Valid PEM around bytes that are not what they were. */
-export const damaged = (pem: string): string => pem.replace(/^M.{7}/m, 'MAAAAAAA')
+export const corruptedPem = (pem: string): string => pem.replace(/^M.{7}/m, 'MAAAAAAA')

@@ -1,6 +1,6 @@
 import { oauthProviders } from '#contract/modules/oauth.ts'
 import type { Shape } from '#contract/shape.ts'
-import { secretIn, secretText } from './secrets.ts'
+import { findSecret, secretText } from './secrets.ts'
 
 /** The fields for secrets that are set in a body. Those that the server sets by itself are where their module is. */
 export function seededIn(shape: Shape, body: unknown, path: readonly string[]): string[] {
@@ -8,7 +8,7 @@ export function seededIn(shape: Shape, body: unknown, path: readonly string[]): 
   const values = new Map<string, unknown>(Object.entries(body))
   return Object.entries(shape).flatMap(([name, field]) => {
     const value = values.get(field.as ?? name)
-    const isSet = field.create === 'never' || secretIn(JSON.stringify(value ?? '')) !== undefined
+    const isSet = field.create === 'never' || findSecret(JSON.stringify(value ?? '')) !== undefined
     return [
       ...(field.secret !== undefined && isSet ? [[...path, name].join('.')] : []),
       ...(field.shape ? seededIn(field.shape, value, [...path, name]) : []),

@@ -8,8 +8,15 @@ import { suite, test } from 'node:test'
 import { createLog } from '#base/log.ts'
 import { newId, newToken } from '#base/ids.ts'
 import { run } from '../cli/run.ts'
-import { checkAnswer, secretFields } from './answers.ts'
-import { checkPage, knowKey, knowSecret, secretIn, secretText, Told } from './secrets.ts'
+import { assertNoSecretInResponse, secretFields } from './response-secrets.ts'
+import {
+  assertNoSecretInPage,
+  registerKey,
+  registerSecret,
+  findSecret,
+  secretText,
+  RecordedOutput,
+} from './secrets.ts'
 import { Caller, runAdit, startServer } from './server.ts'
 
 const told = /tells a secret: .*\[secret\]/
@@ -32,7 +39,7 @@ suite('a secret is found', () => {
   const secret = secretText('of a test')
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
-  const cookie = knowSecret(randomBytes(24).toString('base64url'))
+  const cookie = registerSecret(randomBytes(24).toString('base64url'))
   for (const [name, text] of Object.entries({
     'as it is': `Bearer ${secret}`,
     'in hex': Buffer.from(secret).toString('hex'),
@@ -44,11 +51,11 @@ suite('a secret is found', () => {
     'as a private key': pem,
     'as a private key in JSON': JSON.stringify({ pem }),
     'as a JSON Web Key': JSON.stringify(privateKey.export({ format: 'jwk' })),
-    'as a line of a key that is known': knowKey(pem).split('\n')[2] ?? '',
+    'as a line of a key that is known': registerKey(pem).split('\n')[2] ?? '',
     'that was generated elsewhere': cookie,
   })) {
     test(name, () => {
-      const line = secretIn(`first\nbefore ${text} after\nlast`)
+      const line = findSecret(`first\nbefore ${text} after\nlast`)
       assert.match(line ?? '', /\[secret\]/)
       assert.ok(!line?.includes(text))
     })
@@ -59,13 +66,13 @@ suite('a secret is found', () => {
     const open = publicKey.export({ type: 'spki', format: 'pem' })
     const ids = Array.from({ length: 100 }, () => newId('ak')).join('_')
     for (const text of ['', ids, open, randomBytes(5000).toString('base64'), '-----BEGIN PRIVATE KEY-----'])
-      assert.equal(secretIn(text), undefined)
+      assert.equal(findSecret(text), undefined)
   })
 })
 
 suite('a test fails', () => {
   test('when the log of its server tells a secret', () => {
-    const log = new Told('the log')
+    const log = new RecordedOutput('the log')
     createLog('debug', log).warn({ error: new Error(`wrong: ${secretText('password')}`) }, 'refused')
     assert.throws(() => log.end(), told)
   })
@@ -98,14 +105,14 @@ suite('a test fails', () => {
     assert.equal((await caller.post('/keys')).status, 201)
     for (const path of ['/refused', '/destination', '/keys'])
       await assert.rejects(caller.get(path), told, path)
-    assert.throws(() => checkAnswer('a list', JSON.stringify([bodies['/keys']]), true), told)
+    assert.throws(() => assertNoSecretInResponse('a list', JSON.stringify([bodies['/keys']]), true), told)
   })
 
   test('when a page of the gateway tells a secret', () => {
     const text = `<h1>${secretText('password')}</h1>`
-    assert.throws(() => checkPage({ 'adit-error-code': 'ERR_ADIT_3200' }, text), told)
+    assert.throws(() => assertNoSecretInPage({ 'adit-error-code': 'ERR_ADIT_3200' }, text), told)
     // The page of a service is its own affair.
-    checkPage({}, text)
+    assertNoSecretInPage({}, text)
   })
 
   test('when a command tells a secret', async () => {

@@ -11,21 +11,21 @@ export const MARKER = 'HUSHxMARKERxHUSH'
 export const secretText = (name: string): string => `${MARKER}-${name.replaceAll(/[^0-9A-Za-z]+/g, '-')}`
 
 /** Secrets into which no marker fits: keys, cookies, tokens of others. */
-const known = new Set<string>()
+const registered = new Set<string>()
 const MIN_LENGTH = 16
 
-/** Remembers a secret that was generated elsewhere. Shorter texts occur by chance. */
-export function knowSecret(secret: string): string {
-  if (secret.length >= MIN_LENGTH) known.add(secret)
+/** Registers a secret that was generated elsewhere. Shorter texts occur by chance. */
+export function registerSecret(secret: string): string {
+  if (secret.length >= MIN_LENGTH) registered.add(secret)
   return secret
 }
 
-/** Remembers a private key by its second line: the first is the same for all keys of a type. */
-export function knowKey(pem: string): string {
+/** Registers a private key by its second line: the first is the same for all keys of a type. */
+export function registerKey(pem: string): string {
   const lines = pem.split('\n').filter(line => line !== '' && !line.startsWith('-'))
   // A long key is an RSA key, which begins with its public half.
   const secret = lines.length > 10 ? lines.at(-2) : (lines[1] ?? lines[0])
-  knowSecret((secret ?? '').trim())
+  registerSecret((secret ?? '').trim())
   return pem
 }
 
@@ -50,7 +50,7 @@ const [BEFORE, BEHIND] = [27, 44]
 const [ZERO, Z] = ['0'.charCodeAt(0), 'z'.charCodeAt(0)]
 
 /** Where a token begins. A regular expression alone takes ten times as long, for all the underscores of JSON. */
-function tokenIn(text: string): number {
+function findToken(text: string): number {
   for (let at = text.indexOf('_', BEFORE); at >= 0; at = text.indexOf('_', at + 1)) {
     const last = text.charCodeAt(at + BEHIND - 1)
     if (last < ZERO || last > Z) continue
@@ -64,13 +64,13 @@ interface Place {
   readonly length: number
 }
 
-function placeIn(text: string): Place | undefined {
-  for (const secrets of [markers, known])
+function findPlace(text: string): Place | undefined {
+  for (const secrets of [markers, registered])
     for (const secret of secrets) {
       const at = text.indexOf(secret)
       if (at >= 0) return { at, length: secret.length }
     }
-  const token = tokenIn(text)
+  const token = findToken(text)
   if (token >= 0) return { at: token, length: BEFORE + BEHIND }
   for (const shape of shapes) {
     const found = shape.exec(text)
@@ -82,8 +82,8 @@ function placeIn(text: string): Place | undefined {
 const CONTEXT = 200
 
 /** The line with the first secret in a text, the secret cut out; undefined when there is none. */
-export function secretIn(text: string): string | undefined {
-  const place = placeIn(text)
+export function findSecret(text: string): string | undefined {
+  const place = findPlace(text)
   if (!place) return undefined
   const { at, length } = place
   const before = text.slice(Math.max(0, at - CONTEXT), at)
@@ -91,24 +91,24 @@ export function secretIn(text: string): string | undefined {
   return `${before.slice(before.lastIndexOf('\n') + 1)}[secret]${after.split('\n', 1)[0] ?? ''}`
 }
 
-export function assertTellsNone(where: string, text: string): void {
-  const line = secretIn(text)
-  assert.ok(line === undefined, `${where} tells a secret: ${line}`)
+export function assertNoSecret(where: string, text: string): void {
+  const line = findSecret(text)
+  assert.ok(line === undefined, `${where} contains a secret: ${line}`)
 }
 
-/** What a server or a part of one tells; it is searched at its end, since every line would take too long. */
-export class Told {
+/** The output of a server or a part of one. It is searched once at the end: searching each line would take too long. */
+export class RecordedOutput {
   readonly #where: string
   readonly #pieces = new Map<string, string[]>()
 
   constructor(where: string) {
     this.#where = where
-    everything.add(this)
+    recordings.add(this)
   }
 
   readonly write = (text: string | Buffer): void => this.add(this.#where, String(text))
 
-  /** What it tells elsewhere. */
+  /** Adds output from another place. */
   add(where: string, text: string): void {
     const pieces = this.#pieces.get(where)
     if (pieces) pieces.push(text)
@@ -119,23 +119,23 @@ export class Told {
   check(): void {
     const all = [...this.#pieces]
     this.#pieces.clear()
-    for (const [where, pieces] of all) assertTellsNone(where, pieces.join(''))
+    for (const [where, pieces] of all) assertNoSecret(where, pieces.join(''))
   }
 
-  /** The same once nothing more is to come. */
+  /** Checks for the last time: no more output follows. */
   end(): void {
-    everything.delete(this)
+    recordings.delete(this)
     this.check()
   }
 }
 
-const everything = new Set<Told>()
+const recordings = new Set<RecordedOutput>()
 
-// A part that a test never ends is searched when its process does: then the whole file fails.
+// Output that a test never ends is searched when the process exits; a secret then fails the whole file.
 process.on('exit', () => {
-  for (const told of everything) {
+  for (const output of recordings) {
     try {
-      told.check()
+      output.check()
     } catch (error) {
       process.stderr.write(`${String(error)}\n`)
       process.exitCode = 1
@@ -143,11 +143,11 @@ process.on('exit', () => {
   }
 })
 
-/** The log of a part that is tested without a server around it. */
-export const testLog = (): Log => createLog('debug', new Told('a log'))
+/** A log for parts that are tested without a server. */
+export const testLog = (): Log => createLog('debug', new RecordedOutput('a log'))
 
-/** Throws when what the gateway answers by itself, which its error code tells, has a secret in it. */
-export function checkPage(headers: Readonly<Record<string, unknown>>, text: string): void {
+/** Throws when a response of the gateway itself, recognised by its error code, contains a secret. */
+export function assertNoSecretInPage(headers: Readonly<Record<string, unknown>>, text: string): void {
   if (headers['adit-error-code'] !== undefined)
-    assertTellsNone('an error page', `${JSON.stringify(headers)} ${text}`)
+    assertNoSecret('an error page', `${JSON.stringify(headers)} ${text}`)
 }

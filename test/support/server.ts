@@ -6,12 +6,12 @@ import { createInterface } from 'node:readline'
 import { createLog } from '#base/log.ts'
 import { readWithSources } from '#base/read-settings.ts'
 import { serve, type Running } from '#server/serve.ts'
-import { checkAnswer } from './answers.ts'
-import { lookAround, lookThrough, overhear, whatItTold } from './leaks.ts'
+import { assertNoSecretInResponse } from './response-secrets.ts'
+import { recordApiOutput, recordDataFolder, recordOutput, recordedOutputOf } from './leaks.ts'
 import { program } from './program.ts'
-import { Told } from './secrets.ts'
+import { RecordedOutput } from './secrets.ts'
 import { newFolder } from './folder.ts'
-import { chosenPlace } from './place.ts'
+import { chosenEnvironment } from './server-environment.ts'
 
 export interface Answer {
   readonly status: number
@@ -51,7 +51,7 @@ export class Caller {
     const text = await response.text()
     const isCreation = method === 'POST' && response.status === 201
     if (response.headers.get('content-type')?.includes('json'))
-      checkAnswer(`${method} ${path}`, text, isCreation)
+      assertNoSecretInResponse(`${method} ${path}`, text, isCreation)
     return {
       status: response.status,
       headers: response.headers,
@@ -91,7 +91,7 @@ const freeListeners = {
 /** The whole program in this process, on a free port and an empty data folder; no rate limit unless asked for. */
 export async function startServer(settings: Record<string, string> = {}): Promise<TestServer> {
   const dataDir = newFolder()
-  const place = await chosenPlace(settings)
+  const place = await chosenEnvironment(settings)
   const flags = {
     data_dir: dataDir,
     api_addr: '127.0.0.1:0',
@@ -104,7 +104,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     ...place.settings,
     ...settings,
   }
-  const told = new Told('the log of a server')
+  const told = new RecordedOutput('the log of a server')
   const { settings: settled, sources } = readWithSources(new Map(Object.entries(flags)), {})
   const running = await serve(settled, createLog('debug', told), { sources })
   if (running.url === undefined || !running.first) throw new Error('the server did not start afresh')
@@ -116,10 +116,10 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     dns: running.dns,
     authtoken: running.first.authtoken.reveal(),
     async [Symbol.asyncDispose]() {
-      await lookAround(api, told)
+      await recordApiOutput(api, told)
       await running.close()
-      await place.leave()
-      lookThrough(dataDir, told)
+      await place.release()
+      recordDataFolder(dataDir, told)
       rmSync(dataDir, { recursive: true })
       told.end()
     },
@@ -142,7 +142,7 @@ export function spawnAdit(
     env: aditEnvironment(environment),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  return overhear(child, args)
+  return recordOutput(child, args)
 }
 
 export interface Finished {
@@ -161,7 +161,7 @@ export async function runAdit(
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
   await once(child, 'close')
-  whatItTold(child).end()
+  recordedOutputOf(child).end()
   return { code: child.exitCode, ...output }
 }
 
@@ -220,7 +220,7 @@ export async function spawnServer(
   const welcome = lines.join('\n')
   const url = /^ +API +(http\S+)/m.exec(welcome)?.[1] ?? ''
   const api = new Caller(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim())
-  const told = whatItTold(child)
+  const told = recordedOutputOf(child)
   return {
     child,
     bound: boundIn(welcome),
@@ -228,10 +228,10 @@ export async function spawnServer(
     api,
     async end(signal) {
       const closed = once(child, 'close')
-      if (signal === 'SIGTERM') await lookAround(api, told)
+      if (signal === 'SIGTERM') await recordApiOutput(api, told)
       child.kill(signal)
       await closed
-      lookThrough(dataDir, told)
+      recordDataFolder(dataDir, told)
       told.end()
       return child.exitCode
     },

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { Secret } from '#base/secrets.ts'
 import { Certificates, defaultNames } from '#tls/certificates.ts'
 import type { Leaf } from '#pki/local-authority.ts'
-import { HOST, newAuthority, newCertificates, portOf, silent, visit } from '../gateway/listeners/support.ts'
+import { HOST, newAuthority, newCertificates, portOf, log, visit } from '../gateway/listeners/support.ts'
 import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
@@ -93,7 +93,7 @@ suite('certificates by server name', () => {
       names: ['a.example'],
       uploaded: () => undefined,
       serves: () => false,
-      log: silent,
+      log,
       now: () => now,
     })
     const end = certificates.defaultEnd

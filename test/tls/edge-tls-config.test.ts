@@ -4,9 +4,9 @@ import { Problem } from '#base/errors.ts'
 import { agentAuthorities, tunnelTlsConfig } from '#tls/agent-authorities.ts'
 import { edgeTlsConfig, endsAtEdge, type TlsModules } from '#tls/edge-tls-config.ts'
 import { bindOptions } from '#tunnel/messages.ts'
-import { authority, person } from './people.ts'
+import { authority, issueCertificate } from './test-certificates.ts'
 
-const [one, two, leaf] = await Promise.all([authority(), authority(), person()])
+const [one, two, leaf] = await Promise.all([authority(), authority(), issueCertificate()])
 const kept = new Map([
   ['ca_1', one.pem],
   ['ca_2', `A comment.\n${two.pem}\nAnother one.`],

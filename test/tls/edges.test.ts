@@ -4,18 +4,18 @@ import { createServer } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { readAll, signIn, tcp } from '../agent/support.ts'
 import { HOST, newAuthority, portOf } from '../gateway/listeners/support.ts'
-import { authority, person, type Person } from './people.ts'
+import { authority, issueCertificate, type TestCertificate } from './test-certificates.ts'
 import { VERSIONS } from './support.ts'
 import { askKept, askOn, startWorld, type World } from './world.ts'
 
 let world: World
-let [root, other, ann, bob, eve]: Person[] = []
+let [root, other, ann, bob, eve]: TestCertificate[] = []
 let [rootId, otherId]: string[] = []
 
 before(async () => {
   world = await startWorld()
   ;[root, other] = [await authority(), await authority()]
-  ann = await person({
+  ann = await issueCertificate({
     name: 'Ann',
     issuer: root,
     serial: '0a',
@@ -24,8 +24,8 @@ before(async () => {
       { type: 'email', value: 'ann@a.example' },
     ],
   })
-  bob = await person({ name: 'Bob', issuer: await authority({ issuer: other }) })
-  eve = await person({ name: 'Eve', issuer: await authority() })
+  bob = await issueCertificate({ name: 'Bob', issuer: await authority({ issuer: other }) })
+  eve = await issueCertificate({ name: 'Eve', issuer: await authority() })
   rootId = await world.authority(root)
   otherId = await world.authority(other)
 })
@@ -150,9 +150,9 @@ suite('a change of mutual TLS', () => {
     const socket = await world.connect(name, { by: ann })
     assert.equal((await askKept(socket, name)).status, 200)
     assert.equal((await world.server.api.delete(`/edges/https/${id}`)).status, 204)
-    const next = await world.made('/edges/https', { hostports: [`${name}:443`], ...mutual(rootId) })
+    const next = await world.create('/edges/https', { hostports: [`${name}:443`], ...mutual(rootId) })
     const backend = { backend_id: await world.group('web') }
-    await world.made(`/edges/https/${next}/routes`, { match: '/', match_type: 'path_prefix', backend })
+    await world.create(`/edges/https/${next}/routes`, { match: '/', match_type: 'path_prefix', backend })
     assert.equal((await askKept(socket, name)).status, 403)
     assert.equal((await world.ask(name, { by: ann }))?.status, 200)
     socket.destroy()
@@ -192,10 +192,10 @@ suite('a TLS edge', () => {
     await using agent = await signIn(world.server)
     await agent.listen({ labels: { app: 'inner' }, forwardTo: portOf(inner) })
     await agent.listen({ labels: { app: 'plain' }, forwardTo: plain.port })
-    await world.made('/reserved_domains', { domain: NAME })
+    await world.create('/reserved_domains', { domain: NAME })
     const [secured, open] = [await world.group('inner'), await world.group('plain')]
     const hostports = [`${NAME}:443`]
-    const id = await world.made('/edges/tls', { hostports, backend: { backend_id: secured } })
+    const id = await world.create('/edges/tls', { hostports, backend: { backend_id: secured } })
     const change = async (body: object) =>
       assert.equal((await world.server.api.patch(`/edges/tls/${id}`, body)).status, 200)
     const got = async (more: object = {}) => {

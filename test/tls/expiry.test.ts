@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import { Expiry } from '#tls/expiry.ts'
-import { listeningLog } from '../gateway/agents/support.ts'
+import { recordingLog } from '../gateway/agents/support.ts'
 
 const DAY = 86_400_000
 const NOW = Date.parse('2030-01-01T00:00:00Z')
@@ -33,7 +33,7 @@ function world(...certificates: readonly Given[]) {
       ...names.map(domain => row(kind, `rd_${domain}`, { domain, certificate: `cert_${index}` })),
     ]),
   )
-  const { log, lines } = listeningLog()
+  const { log, lines } = recordingLog()
   const expiry = new Expiry({ records, defaultEnd: () => NOW + 300 * DAY, log, now: () => NOW })
   return { expiry, lines }
 }

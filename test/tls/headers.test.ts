@@ -11,7 +11,7 @@ import type { ModuleParts } from '#gateway/modules/module.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { clientFacts } from '#pki/client-facts.ts'
 import { request } from '../gateway/modules/support.ts'
-import { authority, person, type Wish } from './people.ts'
+import { authority, issueCertificate, type CertificateOptions } from './test-certificates.ts'
 
 const parts = {} as ModuleParts
 const onEdge = mutualTlsModule.fromRecord({}, { id: 'rt_1', edgeId: 'edge_1' }, parts)
@@ -54,8 +54,8 @@ async function value(certificate: Partial<ClientCertificate>, name: string): Pro
   return ours?.[0]
 }
 
-const factsOf = async (wish: Wish) => {
-  const { pem } = await person(wish)
+const factsOf = async (wish: CertificateOptions) => {
+  const { pem } = await issueCertificate(wish)
   return clientFacts(new X509Certificate(pem))
 }
 

@@ -4,20 +4,20 @@ import type { TLSSocket } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { signIn, tcp, web } from '../agent/support.ts'
 import { TestAgent, type Gateway } from '../gateway/agents/support.ts'
-import { authority, person, type Person } from './people.ts'
+import { authority, issueCertificate, type TestCertificate } from './test-certificates.ts'
 import { VERSIONS } from './support.ts'
 import { type Answer, askKept, askOn, startWorld, type World } from './world.ts'
 
 let world: World
-let [removed, kept, ann, bob]: Person[] = []
+let [removed, kept, ann, bob]: TestCertificate[] = []
 let [removedId, keptId]: string[] = []
 
 before(async () => {
   world = await startWorld()
   ;[removed, kept] = [await authority(), await authority()]
   // One below the authority itself, one below an authority between.
-  ann = await person({ name: 'Ann', issuer: await authority({ issuer: removed }) })
-  bob = await person({ name: 'Bob', issuer: await authority({ issuer: kept }) })
+  ann = await issueCertificate({ name: 'Ann', issuer: await authority({ issuer: removed }) })
+  bob = await issueCertificate({ name: 'Bob', issuer: await authority({ issuer: kept }) })
   removedId = await world.authority(removed)
   keptId = await world.authority(kept)
 })
@@ -30,7 +30,10 @@ interface Kept extends Disposable {
 }
 
 /** A connection on which a client asks again and again. */
-const protocols: Record<string, (host: string, by: Person | undefined, more: object) => Promise<Kept>> = {
+const protocols: Record<
+  string,
+  (host: string, by: TestCertificate | undefined, more: object) => Promise<Kept>
+> = {
   async 'HTTP/1.1'(host, by, more) {
     const socket = await world.connect(host, { by, ...more })
     return { ask: () => askKept(socket, host), [Symbol.dispose]: () => socket.destroy() }
@@ -88,13 +91,13 @@ suite('an authority that is removed from an HTTPS edge', () => {
     })
     await using agent = await signIn(world.server)
     await agent.listen({ labels: { app: 'endless' }, forwardTo: endless.port })
-    await world.made('/reserved_domains', { domain: name })
-    const id = await world.made('/edges/https', {
+    await world.create('/reserved_domains', { domain: name })
+    const id = await world.create('/edges/https', {
       hostports: [`${name}:443`],
       ...mutual(removedId, keptId),
     })
     const backend = { backend_id: await world.group('endless') }
-    await world.made(`/edges/https/${id}/routes`, { match: '/', match_type: 'path_prefix', backend })
+    await world.create(`/edges/https/${id}/routes`, { match: '/', match_type: 'path_prefix', backend })
     const [anns, bobs] = [await begun(name, ann), await begun(name, bob)]
     const session = world.connect2(name, { by: ann })
     const stream = session.request({ ':authority': name, ':path': '/' })
@@ -109,7 +112,7 @@ suite('an authority that is removed from an HTTPS edge', () => {
 })
 
 /** A connection whose answer has begun and does not end. */
-async function begun(name: string, by: Person | undefined): Promise<TLSSocket> {
+async function begun(name: string, by: TestCertificate | undefined): Promise<TLSSocket> {
   const socket = await world.connect(name, { by })
   socket.on('error', () => undefined)
   socket.write(`GET / HTTP/1.1\r\nHost: ${name}\r\n\r\n`)
@@ -125,8 +128,8 @@ suite('an authority that is removed from a TLS edge', () => {
     await using service = await tcp(socket => socket.pipe(socket))
     await using agent = await signIn(world.server)
     await agent.listen({ labels: { app: 'echo' }, forwardTo: service.port })
-    await world.made('/reserved_domains', { domain: name })
-    const id = await world.made('/edges/tls', {
+    await world.create('/reserved_domains', { domain: name })
+    const id = await world.create('/edges/tls', {
       hostports: [`${name}:443`],
       backend: { backend_id: await world.group('echo') },
       tls_termination: { terminate_at: 'edge' },
@@ -145,8 +148,8 @@ suite('an authority that is removed from a TLS edge', () => {
     await using service = await tcp(socket => socket.pipe(socket))
     await using agent = await signIn(world.server)
     await agent.listen({ labels: { app: 'echo2' }, forwardTo: service.port })
-    await world.made('/reserved_domains', { domain: name })
-    const id = await world.made('/edges/tls', {
+    await world.create('/reserved_domains', { domain: name })
+    const id = await world.create('/edges/tls', {
       hostports: [`${name}:443`],
       backend: { backend_id: await world.group('echo2') },
       tls_termination: { terminate_at: 'edge' },
@@ -157,7 +160,7 @@ suite('an authority that is removed from a TLS edge', () => {
   })
 })
 
-async function echoing(name: string, by: Person | undefined): Promise<TLSSocket> {
+async function echoing(name: string, by: TestCertificate | undefined): Promise<TLSSocket> {
   const socket = await world.connect(name, { by })
   socket.on('error', () => undefined)
   socket.write('hello')
@@ -176,7 +179,7 @@ suite('an authority that an agent no longer names', () => {
         end: () => stream.end(),
         closed: () => undefined,
       })
-    const bind = async (by: Person | undefined): Promise<string> => {
+    const bind = async (by: TestCertificate | undefined): Promise<string> => {
       const mutual_tls_ca = Buffer.from(by?.pem ?? '').toString('base64')
       const { Id, Error: refusal } = await agent.bind('https', {
         Hostname: name,

@@ -5,10 +5,10 @@ import { connect, type ConnectionOptions } from 'node:tls'
 import { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import { evictReplacedCertificates } from '#tls/evict-replaced-certificates.ts'
-import { made } from '../support/each-store.ts'
+import { createResource } from '../support/each-store.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { HOST, newAuthority, newCertificates } from '../gateway/listeners/support.ts'
-import { person } from './people.ts'
+import { issueCertificate } from './test-certificates.ts'
 import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
@@ -23,13 +23,13 @@ suite('certificates of domains', () => {
   /** Uploads a certificate that lives for so many days; returns its id. */
   async function upload(name: string, days = 60): Promise<string> {
     const to = Date.now() + days * DAY
-    const { pem, keyPem } = await person({
+    const { pem, keyPem } = await issueCertificate({
       name,
       to,
       from: to - 90 * DAY,
       names: [{ type: 'dns', value: name }],
     })
-    const { id } = await made(server.api, '/tls_certificates', {
+    const { id } = await createResource(server.api, '/tls_certificates', {
       certificate_pem: pem,
       private_key_pem: keyPem,
     })
@@ -37,7 +37,7 @@ suite('certificates of domains', () => {
   }
 
   const reserve = async (domain: string, certificate_id: string): Promise<string> =>
-    (await made(server.api, '/reserved_domains', { domain, certificate_id })).id
+    (await createResource(server.api, '/reserved_domains', { domain, certificate_id })).id
 
   const open = async (servername: string, options: ConnectionOptions = {}) => {
     const port = server.bound.https?.port ?? 0

@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 import { Contexts } from '#tls/contexts.ts'
 import { Secret } from '#base/secrets.ts'
 import { HOST, portOf, ticket, visit } from '../gateway/listeners/support.ts'
-import { authority, person, type Person } from './people.ts'
+import { authority, issueCertificate, type TestCertificate } from './test-certificates.ts'
 import { NAME, sClient, startMutualTls, VERSIONS, type MutualTlsServer, type Seen } from './support.ts'
 import { Folder } from '../support/folder.ts'
 
@@ -24,12 +24,15 @@ const withoutChain = (seen: Record<string, unknown> | undefined): object => ({
 suite('SEC-21: a session begun with a certificate', () => {
   let folder: Folder
   let server: MutualTlsServer
-  let [people, others, known, unknown]: Person[] = []
+  let [people, others, known, unknown]: TestCertificate[] = []
 
   before(async () => {
     folder = new Folder()
     ;[people, others] = [await authority({ name: 'people' }), await authority({ name: 'others' })]
-    ;[known, unknown] = [await person({ issuer: people }), await person({ issuer: others })]
+    ;[known, unknown] = [
+      await issueCertificate({ issuer: people }),
+      await issueCertificate({ issuer: others }),
+    ]
     for (const [name, one] of Object.entries({ known, unknown })) {
       await folder.write(`${name}.crt`, one.chain)
       await folder.write(`${name}.key`, one.keyPem)
@@ -143,15 +146,15 @@ suite('SEC-21: over time, a session with a certificate', () => {
   type Version = (typeof VERSIONS)[number]
   const end = Math.ceil(Date.now() / HOUR) * HOUR + HOUR / 2
   let now = 0
-  let known: Person
+  let known: TestCertificate
   let port: number
   let close: () => void
   let ends: Promise<string>
 
   before(async () => {
     const people = await authority()
-    known = await person({ issuer: people, to: end })
-    const server = await person({ name: NAME, usages: [ExtendedKeyUsage.serverAuth] })
+    known = await issueCertificate({ issuer: people, to: end })
+    const server = await issueCertificate({ name: NAME, usages: [ExtendedKeyUsage.serverAuth] })
     const identity = { certificatePem: server.pem, privateKeyPem: new Secret(server.keyPem) }
     const contexts = new Contexts(Buffer.alloc(48, 7), () => now)
     const listener = createServer({ pauseOnConnect: true }, socket => {

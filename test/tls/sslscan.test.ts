@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
-import { must } from '../support/openssh.ts'
+import { runOrThrow } from '../support/openssh.ts'
 import { spawnServer, type Process } from '../support/server.ts'
 import { newFolder } from '../support/folder.ts'
 
@@ -41,7 +41,7 @@ suite('TLS-01: sslscan', () => {
       const target = `127.0.0.1:${server.bound[listener]?.port}`
       // By default it gives up after 3 s, which a busy machine can take.
       const options = ['--no-colour', '--timeout=60', '--sni-name=adit.localhost', '--xml=-']
-      const report = await must('sslscan', ...options, target)
+      const report = await runOrThrow('sslscan', ...options, target)
       const protocols = findings(report, 'protocol')
       const enabled = protocols.filter(one => one['enabled'] === '1')
       assert.equal(protocols.length, 6, report)

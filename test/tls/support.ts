@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers'
 import type { ConnectionOptions } from 'node:tls'
 import type { Log } from '#base/log.ts'
 import type { TlsConfig } from '#tls/contexts.ts'
-import { ask, silent, startHttps, visit, type TestHttps } from '../gateway/listeners/support.ts'
-import type { Person } from './people.ts'
+import { ask, log, startHttps, visit, type TestHttps } from '../gateway/listeners/support.ts'
+import type { TestCertificate } from './test-certificates.ts'
 
 export const NAME = 'shop.adit.localhost'
 export const VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const
@@ -16,18 +16,18 @@ export interface MutualTlsServer extends AsyncDisposable {
   /** Why clients were refused, as the log has it. */
   readonly refusals: readonly string[]
   /** How a client connects. */
-  by(person?: Person, more?: ConnectionOptions): ConnectionOptions
+  by(person?: TestCertificate, more?: ConnectionOptions): ConnectionOptions
   /** What the service gets about a client; undefined when it is refused. */
-  meet(person?: Person, more?: ConnectionOptions): Promise<Record<string, unknown> | undefined>
+  meet(person?: TestCertificate, more?: ConnectionOptions): Promise<Record<string, unknown> | undefined>
 }
 
 /** An HTTPS listener that requests client certificates. */
 export async function startMutualTls(config: TlsConfig): Promise<MutualTlsServer> {
   const refusals: string[] = []
-  const log: Log = Object.create(silent, {
+  const listenerLog: Log = Object.create(log, {
     debug: { value: ({ error }: { readonly error: Error }) => refusals.push(error.message) },
   })
-  const https = await startHttps({ log, route: () => ({ kind: 'http', config: server.config }) })
+  const https = await startHttps({ log: listenerLog, route: () => ({ kind: 'http', config: server.config }) })
   const server: MutualTlsServer = {
     https,
     refusals,

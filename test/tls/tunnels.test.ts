@@ -3,19 +3,19 @@ import { after, before, suite, test } from 'node:test'
 import type { JsonObject } from '#base/json-fields.ts'
 import { readAll, signIn, web } from '../agent/support.ts'
 import { TestAgent, type Gateway } from '../gateway/agents/support.ts'
-import { authority, person, type Person } from './people.ts'
+import { authority, issueCertificate, type TestCertificate } from './test-certificates.ts'
 import { VERSIONS } from './support.ts'
 import { startWorld, type World } from './world.ts'
 
 let world: World
 let agent: TestAgent
-let [root, ann, eve]: Person[] = []
+let [root, ann, eve]: TestCertificate[] = []
 
 before(async () => {
   world = await startWorld()
   root = await authority()
-  ann = await person({ name: 'Ann', issuer: root })
-  eve = await person({ name: 'Eve', issuer: await authority() })
+  ann = await issueCertificate({ name: 'Ann', issuer: root })
+  eve = await issueCertificate({ name: 'Eve', issuer: await authority() })
   const gateway = { port: world.server.bound.agent?.port, rootPem: world.ca } as Gateway
   agent = await TestAgent.signIn(gateway, world.server.authtoken)
   agent.onProxied = (stream, { Proto }) =>
@@ -59,7 +59,7 @@ suite('an agent that requests mutual TLS', () => {
   test('gets it for a TLS endpoint that the gateway terminates', async () => {
     const name = 'tls.adit.localhost'
     assert.equal(await bound('tls', { Hostname: name, MutualTLSAtEdge: mutual(), TLSTermination: {} }), '')
-    const said = async (by?: Person): Promise<string> => {
+    const said = async (by?: TestCertificate): Promise<string> => {
       try {
         const socket = await world.connect(name, { by })
         socket.end('ping')
@@ -95,8 +95,8 @@ suite('an endpoint configuration with mutual TLS', () => {
       mutual_tls: { certificate_authority_ids: ids },
       tls_termination: { min_version: '1.3' },
     }
-    const config = await world.made('/endpoint_configurations', { type: 'https', ...modules })
-    await world.made('/reserved_domains', { domain: name, https_endpoint_configuration_id: config })
+    const config = await world.create('/endpoint_configurations', { type: 'https', ...modules })
+    await world.create('/reserved_domains', { domain: name, https_endpoint_configuration_id: config })
     await using service = await web(({ headers }, response) => response.end(JSON.stringify(headers)))
     await using mine = await signIn(world.server)
     const tunnel = await mine.listen({ url: `https://${name}`, forwardTo: service.port })
@@ -119,8 +119,8 @@ suite('an endpoint configuration with mutual TLS', () => {
     const name = 'double.adit.localhost'
     const ids = [await world.authority(await authority())]
     const modules = { mutual_tls: { certificate_authority_ids: ids } }
-    const config = await world.made('/endpoint_configurations', { type: 'https', ...modules })
-    await world.made('/reserved_domains', { domain: name, https_endpoint_configuration_id: config })
+    const config = await world.create('/endpoint_configurations', { type: 'https', ...modules })
+    await world.create('/reserved_domains', { domain: name, https_endpoint_configuration_id: config })
     await bound('https', { Hostname: name, MutualTLSCA: mutual() })
     assert.notEqual((await world.ask(name, { by: ann }))?.status, 200)
   })

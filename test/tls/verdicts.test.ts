@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { connect } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { HOST } from '../gateway/listeners/support.ts'
-import { authority, person, type Person } from './people.ts'
+import { authority, issueCertificate, type TestCertificate } from './test-certificates.ts'
 import { startMutualTls, VERSIONS, type MutualTlsServer } from './support.ts'
 
 const HOUR = 3_600_000
@@ -19,7 +19,7 @@ function onlyNamesUnder(domain: string): Extension {
 }
 
 /** An authority that is vouched for by one, which is vouched for by one, and so on. */
-async function chainOf(length: number, root: Person): Promise<Person> {
+async function chainOf(length: number, root: TestCertificate): Promise<TestCertificate> {
   let last = root
   for (let depth = 0; depth < length; depth++) last = await authority({ issuer: last })
   return last
@@ -27,7 +27,7 @@ async function chainOf(length: number, root: Person): Promise<Person> {
 
 suite('SEC-21: a client whose certificate', () => {
   let server: MutualTlsServer
-  let [root, second, stranger, middle, narrow, short, expired]: Person[] = []
+  let [root, second, stranger, middle, narrow, short, expired]: TestCertificate[] = []
 
   before(async () => {
     root = await authority({ name: 'root' })
@@ -43,126 +43,146 @@ suite('SEC-21: a client whose certificate', () => {
   after(() => server[Symbol.asyncDispose]())
 
   /** How OpenSSL calls what is wrong; empty where the chain leads to an authority of the list by the rules. */
-  const cases: readonly (readonly [title: string, fault: string, make: () => Promise<Person>])[] = [
-    ['is of the first authority', '', () => person({ issuer: given(root) })],
-    ['is of the second authority', '', () => person({ issuer: given(second) })],
-    ['is of an authority whose own issuer is not listed', '', () => person({ issuer: given(middle) })],
+  const cases: readonly (readonly [title: string, fault: string, make: () => Promise<TestCertificate>])[] = [
+    ['is of the first authority', '', () => issueCertificate({ issuer: given(root) })],
+    ['is of the second authority', '', () => issueCertificate({ issuer: given(second) })],
+    [
+      'is of an authority whose own issuer is not listed',
+      '',
+      () => issueCertificate({ issuer: given(middle) }),
+    ],
     [
       'is of the unlisted issuer of a listed one',
       'self-signed certificate in certificate chain',
-      () => person({ issuer: given(stranger) }),
+      () => issueCertificate({ issuer: given(stranger) }),
     ],
-    ['is signed by itself', 'self-signed certificate', () => person()],
+    ['is signed by itself', 'self-signed certificate', () => issueCertificate()],
     [
       'comes with the authority between',
       '',
-      async () => person({ issuer: await authority({ issuer: given(root) }) }),
+      async () => issueCertificate({ issuer: await authority({ issuer: given(root) }) }),
     ],
     [
       'comes without the authority between',
       'unable to get local issuer certificate',
       async () => {
-        const leaf = await person({ issuer: await authority({ issuer: given(root) }) })
+        const leaf = await issueCertificate({ issuer: await authority({ issuer: given(root) }) })
         return { ...leaf, chain: leaf.pem }
       },
     ],
     [
       'is of an authority that only has the name of a listed one',
       'certificate signature failure',
-      async () => person({ issuer: await authority({ name: 'root' }) }),
+      async () => issueCertificate({ issuer: await authority({ name: 'root' }) }),
     ],
     [
       'comes with a listed authority that has not signed it',
       'certificate signature failure',
       async () => {
-        const leaf = await person({ issuer: await authority({ name: 'root' }) })
+        const leaf = await issueCertificate({ issuer: await authority({ name: 'root' }) })
         return { ...leaf, chain: leaf.pem + given(root).pem }
       },
     ],
-    ['has expired', 'certificate has expired', () => person({ issuer: given(root), to: Date.now() - HOUR })],
+    [
+      'has expired',
+      'certificate has expired',
+      () => issueCertificate({ issuer: given(root), to: Date.now() - HOUR }),
+    ],
     [
       'is not valid yet',
       'certificate is not yet valid',
-      () => person({ issuer: given(root), from: Date.now() + HOUR }),
+      () => issueCertificate({ issuer: given(root), from: Date.now() + HOUR }),
     ],
     [
       'is of a listed authority that has expired',
       'certificate has expired',
-      () => person({ issuer: given(expired) }),
+      () => issueCertificate({ issuer: given(expired) }),
     ],
     [
       'is of an authority between that has expired',
       'certificate has expired',
-      async () => person({ issuer: await authority({ issuer: given(root), to: Date.now() - HOUR }) }),
+      async () =>
+        issueCertificate({ issuer: await authority({ issuer: given(root), to: Date.now() - HOUR }) }),
     ],
     [
       'is for servers only',
       'unsuitable certificate purpose',
-      () => person({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth] }),
+      () => issueCertificate({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth] }),
     ],
     [
       'is for mail only',
       'unsuitable certificate purpose',
-      () => person({ issuer: given(root), usages: [ExtendedKeyUsage.emailProtection] }),
+      () => issueCertificate({ issuer: given(root), usages: [ExtendedKeyUsage.emailProtection] }),
     ],
     [
       'is for servers and clients',
       '',
       () =>
-        person({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth] }),
+        issueCertificate({
+          issuer: given(root),
+          usages: [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth],
+        }),
     ],
-    ['says nothing of its use', '', () => person({ issuer: given(root), usages: [] })],
+    ['says nothing of its use', '', () => issueCertificate({ issuer: given(root), usages: [] })],
     [
       'is not for signatures',
       'unsuitable certificate purpose',
-      () => person({ issuer: given(root), keyUsages: KeyUsageFlags.keyEncipherment }),
+      () => issueCertificate({ issuer: given(root), keyUsages: KeyUsageFlags.keyEncipherment }),
     ],
     [
       'is of an authority between for servers only',
       'unsuitable certificate purpose',
       async () =>
-        person({ issuer: await authority({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth] }) }),
+        issueCertificate({
+          issuer: await authority({ issuer: given(root), usages: [ExtendedKeyUsage.serverAuth] }),
+        }),
     ],
     [
       'is signed by another client',
       'key usage does not include certificate signing',
-      async () => person({ issuer: await person({ issuer: given(root) }) }),
+      async () => issueCertificate({ issuer: await issueCertificate({ issuer: given(root) }) }),
     ],
     [
       'is signed by another client whose key may sign certificates',
       'unsuitable certificate purpose',
       async () =>
-        person({ issuer: await person({ issuer: given(root), keyUsages: KeyUsageFlags.keyCertSign }) }),
+        issueCertificate({
+          issuer: await issueCertificate({ issuer: given(root), keyUsages: KeyUsageFlags.keyCertSign }),
+        }),
     ],
     [
       'is of an authority between whose key may not sign certificates',
       'key usage does not include certificate signing',
       async () =>
-        person({
+        issueCertificate({
           issuer: await authority({ issuer: given(root), keyUsages: KeyUsageFlags.digitalSignature }),
         }),
     ],
-    ['is of an authority that may not have others below', '', () => person({ issuer: given(short) })],
+    [
+      'is of an authority that may not have others below',
+      '',
+      () => issueCertificate({ issuer: given(short) }),
+    ],
     [
       'is of one below an authority that may not have others',
       'path length constraint exceeded',
-      async () => person({ issuer: await authority({ issuer: given(short) }) }),
+      async () => issueCertificate({ issuer: await authority({ issuer: given(short) }) }),
     ],
     [
       'has a name that its authority may vouch for',
       '',
-      () => person({ issuer: given(narrow), names: [{ type: 'dns', value: 'a.good.example' }] }),
+      () => issueCertificate({ issuer: given(narrow), names: [{ type: 'dns', value: 'a.good.example' }] }),
     ],
     [
       'has a name that its authority may not vouch for',
       'permitted subtree violation',
-      () => person({ issuer: given(narrow), names: [{ type: 'dns', value: 'a.evil.example' }] }),
+      () => issueCertificate({ issuer: given(narrow), names: [{ type: 'dns', value: 'a.evil.example' }] }),
     ],
     [
       'has one name that its authority may not vouch for beside one that it may',
       'permitted subtree violation',
       () =>
-        person({
+        issueCertificate({
           issuer: given(narrow),
           names: [
             { type: 'dns', value: 'a.good.example' },
@@ -173,13 +193,21 @@ suite('SEC-21: a client whose certificate', () => {
     [
       'has an unknown critical extension',
       'unhandled critical extension',
-      () => person({ issuer: given(root), more: [new Extension('1.2.3.4.5', true, Uint8Array.of(5, 0))] }),
+      () =>
+        issueCertificate({
+          issuer: given(root),
+          more: [new Extension('1.2.3.4.5', true, Uint8Array.of(5, 0))],
+        }),
     ],
-    ['is twenty authorities away', '', async () => person({ issuer: await chainOf(20, given(root)) })],
+    [
+      'is twenty authorities away',
+      '',
+      async () => issueCertificate({ issuer: await chainOf(20, given(root)) }),
+    ],
     [
       'is twenty authorities away from a stranger',
       'self-signed certificate in certificate chain',
-      async () => person({ issuer: await chainOf(20, given(stranger)) }),
+      async () => issueCertificate({ issuer: await chainOf(20, given(stranger)) }),
     ],
   ]
 
@@ -208,7 +236,7 @@ suite('SEC-21: a client whose certificate', () => {
   })
 })
 
-const given = (one: Person | undefined): Person => {
+const given = (one: TestCertificate | undefined): TestCertificate => {
   if (one === undefined) throw new Error('there is no certificate yet')
   return one
 }

@@ -7,7 +7,7 @@ import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { startServer, type TestServer } from '../support/server.ts'
 import { caOf, signIn, web } from '../agent/support.ts'
 import { HOST } from '../gateway/listeners/support.ts'
-import type { Person } from './people.ts'
+import type { TestCertificate } from './test-certificates.ts'
 
 export interface Answer {
   readonly status: number
@@ -16,8 +16,8 @@ export interface Answer {
 }
 
 /** How a client connects: the name in the handshake, by default the host, and the certificate. */
-export interface Manner extends ConnectionOptions {
-  readonly by?: Person | undefined
+export interface TlsClientOptions extends ConnectionOptions {
+  readonly by?: TestCertificate | undefined
   /** Null: none. */
   readonly sni?: string | null
 }
@@ -54,31 +54,32 @@ export class World implements AsyncDisposable {
     return this.#close()
   }
 
-  async made(path: string, body: object): Promise<string> {
+  async create(path: string, body: object): Promise<string> {
     const answer = await this.server.api.post(path, body)
     assert.equal(answer.status, 201, JSON.stringify(answer.body))
     return String(answer.body.id)
   }
 
-  authority = ({ pem }: Person): Promise<string> => this.made('/certificate_authorities', { ca_pem: pem })
+  authority = ({ pem }: TestCertificate): Promise<string> =>
+    this.create('/certificate_authorities', { ca_pem: pem })
 
   /** The tunnels that carry a label. */
   async group(app: string): Promise<string> {
-    const known = this.#groups.get(app) ?? (await this.made('/backends/tunnel_group', { labels: { app } }))
+    const known = this.#groups.get(app) ?? (await this.create('/backends/tunnel_group', { labels: { app } }))
     this.#groups.set(app, known)
     return known
   }
 
   /** An HTTPS edge in front of the service. */
   async edge(name: string, modules: object = {}): Promise<string> {
-    await this.made('/reserved_domains', { domain: name })
-    const id = await this.made('/edges/https', { hostports: [`${name}:443`], ...modules })
+    await this.create('/reserved_domains', { domain: name })
+    const id = await this.create('/edges/https', { hostports: [`${name}:443`], ...modules })
     const backend = { backend_id: await this.group('web') }
-    await this.made(`/edges/https/${id}/routes`, { match: '/', match_type: 'path_prefix', backend })
+    await this.create(`/edges/https/${id}/routes`, { match: '/', match_type: 'path_prefix', backend })
     return id
   }
 
-  #options(host: string, { by, sni = host, ...more }: Manner): ConnectionOptions {
+  #options(host: string, { by, sni = host, ...more }: TlsClientOptions): ConnectionOptions {
     return {
       host: HOST,
       port: this.port,
@@ -91,23 +92,27 @@ export class World implements AsyncDisposable {
     }
   }
 
-  async connect(host: string, manner: Manner = {}): Promise<TLSSocket> {
-    const socket = connect(this.#options(host, manner))
+  async connect(host: string, options: TlsClientOptions = {}): Promise<TLSSocket> {
+    const socket = connect(this.#options(host, options))
     await once(socket, 'secureConnect')
     return socket
   }
 
-  connect2(host: string, manner: Manner = {}): ClientHttp2Session {
-    const socket = connect({ ...this.#options(host, manner), ALPNProtocols: ['h2'] })
+  connect2(host: string, options: TlsClientOptions = {}): ClientHttp2Session {
+    const socket = connect({ ...this.#options(host, options), ALPNProtocols: ['h2'] })
     const session = connectHttp2(`https://${host}`, { createConnection: () => socket })
     session.on('error', () => undefined)
     return session
   }
 
   /** One request on a connection of its own; undefined when the handshake is refused. */
-  async ask(host: string, manner: Manner = {}, fields: readonly string[] = []): Promise<Answer | undefined> {
+  async ask(
+    host: string,
+    options: TlsClientOptions = {},
+    fields: readonly string[] = [],
+  ): Promise<Answer | undefined> {
     try {
-      const socket = await this.connect(host, manner)
+      const socket = await this.connect(host, options)
       socket.write(head(host, [...fields, 'Connection: close']))
       return answerOf((await buffer(socket)).toString())
     } catch {
@@ -116,8 +121,8 @@ export class World implements AsyncDisposable {
   }
 
   /** The same over HTTP/2. */
-  async ask2(host: string, manner: Manner = {}): Promise<Answer | undefined> {
-    const session = this.connect2(host, manner)
+  async ask2(host: string, options: TlsClientOptions = {}): Promise<Answer | undefined> {
+    const session = this.connect2(host, options)
     try {
       return await askOn(session, host)
     } catch {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { until } from '../support/until.ts'
-import { Ear, facing, frame, hex, listen, word } from './support.ts'
+import { RecordingSink, sessionWithPeer, frame, hex, recordStream, uint32 } from './support.ts'
 
 suite('frames on the wire', () => {
   test('open the first streams of an agent as 3 and 5, each type with SYN', async () => {
-    const { session, peer } = facing({ role: 'client' })
+    const { session, peer } = sessionWithPeer({ role: 'client' })
     await session.open(streamTypes.heartbeat)
     await session.open(streamTypes.auth)
     await peer.settle()
@@ -15,7 +15,7 @@ suite('frames on the wire', () => {
   })
 
   test('half-close with an empty FIN', async () => {
-    const { session, peer } = facing({ role: 'client' })
+    const { session, peer } = sessionWithPeer({ role: 'client' })
     await session.open(0)
     const stream = await session.open(0)
     stream.end()
@@ -24,7 +24,7 @@ suite('frames on the wire', () => {
   })
 
   test('cancel a stream with RST 6', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     const streams = await Promise.all(Array.from({ length: 8 }, () => session.open(3)))
     streams[7]?.reset('stream_cancelled')
     await peer.settle()
@@ -32,8 +32,11 @@ suite('frames on the wire', () => {
   })
 
   test('say GOAWAY with the last stream of the peer and the text, and nothing after it', async () => {
-    const { session, peer } = facing({ role: 'server', accept: (_, stream) => void listen(stream) })
-    peer.send(frame(0x12, 15, word(0)))
+    const { session, peer } = sessionWithPeer({
+      role: 'server',
+      accept: (_, stream) => void recordStream(stream),
+    })
+    peer.send(frame(0x12, 15, uint32(0)))
     await peer.settle()
     session.close('none', 'restarting')
     await peer.next(({ kind }) => kind === 0x30)
@@ -43,21 +46,21 @@ suite('frames on the wire', () => {
   })
 
   test('carry type, header and first bytes in one frame', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     await session.open(3, Buffer.from('header and bytes'))
     await peer.settle()
-    assert.deepEqual(peer.story(2), [`12:00000003${Buffer.from('header and bytes').toString('hex')}`])
+    assert.deepEqual(peer.framesOf(2), [`12:00000003${Buffer.from('header and bytes').toString('hex')}`])
   })
 
   test('are read whatever the size of the chunks they arrive in', async () => {
     for (const size of [1, 2, 3, 5, 7, 8, 9, 11, 64]) {
-      const ears: Ear[] = []
+      const ears: RecordingSink[] = []
       const types: number[] = []
-      const { session, peer } = facing({
+      const { session, peer } = sessionWithPeer({
         role: 'server',
         accept: (type, stream) => {
           types.push(type)
-          ears.push(listen(stream))
+          ears.push(recordStream(stream))
         },
       })
       const own = await session.open(3)
@@ -65,11 +68,11 @@ suite('frames on the wire', () => {
       const input = Buffer.concat([
         frame(0x12, 3, hex('0000')),
         frame(0x10, 3, hex('0007 68656c')),
-        frame(0x20, 2, word(671)),
+        frame(0x20, 2, uint32(671)),
         frame(0x10, 3, ''),
         frame(0x12, 5, hex('ffffffff 01')),
         frame(0x11, 3, 'lo'),
-        frame(0x00, 2, word(7)),
+        frame(0x00, 2, uint32(7)),
       ])
       for (let at = 0; at < input.length; at += size) peer.send(input.subarray(at, at + size))
       await peer.settle()
@@ -81,7 +84,7 @@ suite('frames on the wire', () => {
   })
 
   test('that credit 671 bytes allow exactly so many more', async () => {
-    const { session, peer } = facing({ role: 'client' })
+    const { session, peer } = sessionWithPeer({ role: 'client' })
     await session.open(0)
     const stream = await session.open(0)
     assert.equal(stream.write(Buffer.alloc(300_000)), false)
@@ -102,31 +105,34 @@ suite('frames on the wire', () => {
   }
   for (const [name, bytes] of Object.entries(goaways))
     test(`take GOAWAY ${name} as the end and ignore what follows`, async () => {
-      const { session, peer } = facing({ role: 'server', accept: () => assert.fail('a stream after GOAWAY') })
+      const { session, peer } = sessionWithPeer({
+        role: 'server',
+        accept: () => assert.fail('a stream after GOAWAY'),
+      })
       const stream = await session.open(3)
-      const ear = listen(stream)
-      peer.send(hex(bytes), frame(0x12, 3, word(0)), hex('ffffffffffffffffffffff'))
+      const sink = recordStream(stream)
+      peer.send(hex(bytes), frame(0x12, 3, uint32(0)), hex('ffffffffffffffffffffff'))
       assert.equal((await session.closed).code, 'remote_gone_away')
-      assert.equal(((await ear.whenClosed) as { code?: string }).code, 'remote_gone_away')
+      assert.equal(((await sink.whenClosed) as { code?: string }).code, 'remote_gone_away')
     })
 
   const malformed = {
     'an unknown frame type': frame(0x40, 3),
     'a frame type of 15': frame(0xf0, 0),
-    'DATA of stream 0': frame(0x12, 0, word(0)),
-    'a stream id of 32 bits': frame(0x12, 0x8000_0001, word(0)),
+    'DATA of stream 0': frame(0x12, 0, uint32(0)),
+    'a stream id of 32 bits': frame(0x12, 0x8000_0001, uint32(0)),
     'RST of 3 bytes': frame(0x00, 3, 'abc'),
-    'RST of stream 0': frame(0x00, 0, word(1)),
+    'RST of stream 0': frame(0x00, 0, uint32(1)),
     'WNDINC of 5 bytes': frame(0x20, 3, 'abcde'),
     'WNDINC that announces 16 MiB': hex('ffffff20 00000003'),
-    'SYN of an id that is ours': frame(0x12, 2, word(0)),
-    'SYN of a stream that is open': Buffer.concat([frame(0x12, 3, word(0)), frame(0x12, 3, word(0))]),
+    'SYN of an id that is ours': frame(0x12, 2, uint32(0)),
+    'SYN of a stream that is open': Buffer.concat([frame(0x12, 3, uint32(0)), frame(0x12, 3, uint32(0))]),
   }
   for (const [name, bytes] of Object.entries(malformed))
     test(`end only their own session when they are ${name}`, async () => {
       const accept = (): void => undefined
-      const bad = facing({ role: 'server', accept })
-      const good = facing({ role: 'server', accept })
+      const bad = sessionWithPeer({ role: 'server', accept })
+      const good = sessionWithPeer({ role: 'server', accept })
       bad.peer.send(bytes)
       const reason = await bad.session.closed
       assert.ok(['protocol', 'frame_size'].includes(reason.code), reason.code)

@@ -7,7 +7,7 @@ import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { fromDuplex } from '#tunnel/from-duplex.ts'
 import { TunnelError } from '#tunnel/frame.ts'
-import { Ear } from './support.ts'
+import { RecordingSink } from './support.ts'
 import { steady, until } from '../support/until.ts'
 
 interface Ends extends AsyncDisposable {
@@ -54,32 +54,32 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
     test('carries bytes both ways and is closed when both have ended', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
-      const ear = new Ear()
-      stream.attach(ear)
+      const sink = new RecordingSink()
+      stream.attach(sink)
       ends.far.write('question')
       ends.far.end('?')
       stream.write(Buffer.from('answer'))
       stream.end(Buffer.from('!'))
       assert.equal(await textOf(ends.far), 'answer!')
-      assert.equal(await ear.whenClosed, undefined)
-      assert.equal(ear.text, 'question?')
+      assert.equal(await sink.whenClosed, undefined)
+      assert.equal(sink.text, 'question?')
       assert.equal(stream.closed, true)
     })
 
     test('goes on sending after the peer has ended, and reading after it has ended itself', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
-      const ear = new Ear()
-      stream.attach(ear)
+      const sink = new RecordingSink()
+      stream.attach(sink)
       ends.far.end()
-      await ear.whenEnded
+      await sink.whenEnded
       assert.deepEqual([stream.peerFinished, stream.closed], [true, false])
       stream.end(Buffer.from('late'))
       assert.equal(await textOf(ends.far), 'late')
 
       await using others = await open()
       const second = fromDuplex(others.near)
-      const reader = new Ear()
+      const reader = new RecordingSink()
       second.attach(reader)
       second.end()
       assert.equal(await textOf(others.far), '')
@@ -94,11 +94,11 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       ends.far.end('early bird')
       await setImmediate()
       await until(() => stream.waiting > 0)
-      const first = new Ear()
+      const first = new RecordingSink()
       stream.attach(first)
       assert.equal(first.text, 'early bird')
       stream.detach(Buffer.from('bird'))
-      const second = new Ear()
+      const second = new RecordingSink()
       stream.attach(second)
       await second.whenEnded
       assert.equal(second.text, 'bird')
@@ -107,27 +107,27 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
     test('stops the peer while its reader is paused', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
-      const ear = new Ear()
-      stream.attach(ear)
+      const sink = new RecordingSink()
+      stream.attach(sink)
       stream.pause()
       const sent = randomBytes(32 * 1024 * 1024)
       let all = false
       for (let at = 0; at < sent.length; at += 65_536) ends.far.write(sent.subarray(at, at + 65_536))
       ends.far.end(() => (all = true))
       await steady(() => stream.waiting, 20)
-      assert.equal(ear.size, 0)
+      assert.equal(sink.size, 0)
       assert.equal(all, false)
       assert.ok(stream.waiting < 1024 * 1024, `${stream.waiting} bytes wait`)
       stream.resume()
-      await ear.whenEnded
-      assert.ok(Buffer.concat(ear.pieces).equals(sent))
+      await sink.whenEnded
+      assert.ok(Buffer.concat(sink.pieces).equals(sent))
     })
 
     test('makes a writer wait for a slow peer, and notifies it when to go on', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
       const waits = Promise.withResolvers<void>()
-      stream.attach(Object.assign(new Ear(), { writable: waits.resolve }))
+      stream.attach(Object.assign(new RecordingSink(), { writable: waits.resolve }))
       const piece = Buffer.alloc(64 * 1024)
       let written = 0
       for (; stream.write(piece) && written < 1e9;) written += piece.length
@@ -140,24 +140,24 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
     test('closes the connection when it is aborted, and its reader gets no more', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
-      const ear = new Ear()
-      stream.attach(ear)
+      const sink = new RecordingSink()
+      stream.attach(sink)
       stream.abort()
       await once(ends.near, 'close')
       assert.equal(stream.closed, true)
-      assert.equal(ear.ended, false)
+      assert.equal(sink.ended, false)
       assert.equal(stream.write(Buffer.from('x')), true)
     })
 
     test('notifies its reader when the connection is cut', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
-      const ear = new Ear()
-      stream.attach(ear)
+      const sink = new RecordingSink()
+      stream.attach(sink)
       ends.near.destroy()
-      const error = await ear.whenClosed
+      const error = await sink.whenClosed
       assert.ok(error instanceof TunnelError)
-      const late = new Ear()
+      const late = new RecordingSink()
       stream.attach(late)
       assert.equal(await late.whenClosed, error)
     })
@@ -172,13 +172,13 @@ suite('habits of a Duplex', () => {
       finish: () => done.push('finish'),
       release: () => done.push('release'),
     })
-    const ear = new Ear()
-    stream.attach(ear)
+    const sink = new RecordingSink()
+    stream.attach(sink)
     stream.end(Buffer.from('x'))
     await setImmediate()
     assert.deepEqual(done, ['finish'])
     duplex.end()
-    assert.equal(await ear.whenClosed, undefined)
+    assert.equal(await sink.whenClosed, undefined)
     assert.deepEqual(done, ['finish', 'release'])
   })
 
@@ -186,7 +186,7 @@ suite('habits of a Duplex', () => {
     let full = true
     let woken = 0
     const stream = fromDuplex(new PassThrough(), { full: () => full })
-    stream.attach(Object.assign(new Ear(), { writable: () => woken++ }))
+    stream.attach(Object.assign(new RecordingSink(), { writable: () => woken++ }))
     assert.equal(stream.write(Buffer.alloc(0)), false)
     stream.wake()
     assert.equal(woken, 0)

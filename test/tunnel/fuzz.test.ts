@@ -7,7 +7,7 @@ import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { duplexPair } from 'node:stream'
-import { frame, word } from './support.ts'
+import { frame, uint32 } from './support.ts'
 
 const FRAMES = process.env['TEST_LONG'] === '1' ? 1_000_000 : 100_000
 const FRAMES_PER_SESSION = 200
@@ -31,11 +31,11 @@ function plausible(random: (below: number) => number): Buffer {
   const kind = kinds[random(kinds.length)] ?? 0
   const id = random(20) === 0 ? random(2 ** 31) : 1 + random(400)
   if (kind === 0x00 || kind === 0x20)
-    return frame(kind, id, word(random(3) === 0 ? random(2 ** 31) : random(20)))
+    return frame(kind, id, uint32(random(3) === 0 ? random(2 ** 31) : random(20)))
   const body = Buffer.from(bodies[random(bodies.length)] ?? '')
   // SYN with an odd id, as an agent sends it, or almost every session would end at once.
   if ((kind & 2) === 2)
-    return frame(kind, id | 1, Buffer.concat([word(types[random(types.length)] ?? 0), body]))
+    return frame(kind, id | 1, Buffer.concat([uint32(types[random(types.length)] ?? 0), body]))
   return frame(kind, id, body)
 }
 

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import * as messages from '#tunnel/messages.ts'
 import { encodeProxyHeader, readProxyHeader } from '#tunnel/proxy-header.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
-import { facing, frame, hex, listen, word } from './support.ts'
+import { sessionWithPeer, frame, hex, recordStream, uint32 } from './support.ts'
 
 const header = {
   Id: 'tn_1',
@@ -136,8 +136,8 @@ suite('the proxy header', () => {
   /** The first stream the gateway opens to an agent of ours. */
   async function accepted(...frames: Buffer[]): Promise<TunnelStream> {
     const { promise, resolve } = Promise.withResolvers<TunnelStream>()
-    const { peer } = facing({ role: 'client', accept: (_, stream) => resolve(stream) })
-    peer.send(frame(0x12, 2, word(3)), ...frames)
+    const { peer } = sessionWithPeer({ role: 'client', accept: (_, stream) => resolve(stream) })
+    peer.send(frame(0x12, 2, uint32(3)), ...frames)
     return promise
   }
 
@@ -153,9 +153,9 @@ suite('the proxy header', () => {
       )
       const stream = await accepted(...pieces, frame(0x11, 2))
       assert.deepEqual(await readProxyHeader(stream), header)
-      const ear = listen(stream)
-      await ear.whenEnded
-      assert.equal(ear.text, 'GET / HTTP/1.1')
+      const sink = recordStream(stream)
+      await sink.whenEnded
+      assert.equal(sink.text, 'GET / HTTP/1.1')
     }
   })
 
@@ -177,6 +177,6 @@ suite('the proxy header', () => {
       /ended before/,
     )
     await assert.rejects(readProxyHeader(await accepted(), 5), { code: 'write_timeout' })
-    await assert.rejects(readProxyHeader(await accepted(frame(0x00, 2, word(7)))), { code: 'stream_reset' })
+    await assert.rejects(readProxyHeader(await accepted(frame(0x00, 2, uint32(7)))), { code: 'stream_reset' })
   })
 })

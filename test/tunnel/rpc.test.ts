@@ -11,10 +11,12 @@ import {
 import { call, serve, type RpcOptions } from '#tunnel/rpc.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
-import { couple, facing, frame, word } from './support.ts'
+import { sessionPair, sessionWithPeer, frame, uint32 } from './support.ts'
 
 /** A gateway that answers Unbind, and what became of each answer. */
-function unbinding(options?: RpcOptions): ReturnType<typeof facing> & { ids: string[]; faults: unknown[] } {
+function unbinding(
+  options?: RpcOptions,
+): ReturnType<typeof sessionWithPeer> & { ids: string[]; faults: unknown[] } {
   const ids: string[] = []
   const faults: unknown[] = []
   const handle = async ({ Id }: { Id: string }): Promise<object> => {
@@ -26,7 +28,7 @@ function unbinding(options?: RpcOptions): ReturnType<typeof facing> & { ids: str
     void serve(stream, { request: unbindRequest, handle }, options).catch((error: unknown) =>
       faults.push(error),
     )
-  return { ...facing({ role: 'server', accept }), ids, faults }
+  return { ...sessionWithPeer({ role: 'server', accept }), ids, faults }
 }
 
 const answerOn = (id: number) => (candidate: { id: number; kind: number }) =>
@@ -35,7 +37,7 @@ const answerOn = (id: number) => (candidate: { id: number; kind: number }) =>
 suite('a remote call', () => {
   test('is answered before the agent has finished, by one object and FIN in one frame', async () => {
     const { session, peer, ids } = unbinding()
-    peer.send(frame(0x12, 13, word(2)), frame(0x10, 13, '{"Id":"tl_'), frame(0x10, 13, 'probe_4"}\n'))
+    peer.send(frame(0x12, 13, uint32(2)), frame(0x10, 13, '{"Id":"tl_'), frame(0x10, 13, 'probe_4"}\n'))
     const answer = await peer.next(answerOn(13))
     assert.equal(answer.body.toString('hex'), '7b224572726f72223a22222c224578747261223a6e756c6c7d')
     assert.deepEqual(ids, ['tl_probe_4'])
@@ -56,7 +58,7 @@ suite('a remote call', () => {
   for (const [name, request] of Object.entries(broken))
     test(`that is ${name} is answered with an error, and the session lives`, async () => {
       const { peer, faults } = unbinding({ limit: 1000 })
-      peer.send(frame(0x12, 3, word(2)), frame(0x11, 3, request))
+      peer.send(frame(0x12, 3, uint32(2)), frame(0x11, 3, request))
       const { body } = await peer.next(answerOn(3))
       const { Error: text } = JSON.parse(body.toString()) as { Error: string }
       assert.ok(text !== '' && !text.includes('secret'))
@@ -66,7 +68,7 @@ suite('a remote call', () => {
 
   test('that does not come in time is answered with an error', async () => {
     const { peer } = unbinding({ deadlineMs: 10 })
-    peer.send(frame(0x12, 3, word(2)), frame(0x10, 3, '{"Id"'))
+    peer.send(frame(0x12, 3, uint32(2)), frame(0x10, 3, '{"Id"'))
     assert.match((await peer.next(answerOn(3))).body.toString(), /10 ms/)
   })
 
@@ -75,7 +77,7 @@ suite('a remote call', () => {
     const request = Buffer.from(` ${JSON.stringify({ Other: { List: [[{}], 'ü"'] }, Id: id })}`)
     for (const size of [1, 2, 3, 7, 100]) {
       const { peer, ids } = unbinding()
-      peer.send(frame(0x12, 3, word(2)))
+      peer.send(frame(0x12, 3, uint32(2)))
       for (let at = 0; at < request.length; at += size)
         peer.send(frame(0x10, 3, request.subarray(at, at + size)))
       await peer.next(answerOn(3))
@@ -84,7 +86,7 @@ suite('a remote call', () => {
   })
 
   test('of ours sends type and request in one frame, and takes an answer that is not finished', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     const request = { Version: '2.0.0', PermitMajorVersion: false }
     const answered = call(session, { type: streamTypes.update, request, answer: plainAnswer })
     const first = await peer.next()
@@ -98,7 +100,7 @@ suite('a remote call', () => {
   })
 
   test('of ours fails on a timeout, or when the stream ends without a response', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     const stop = { type: streamTypes.stop, request: {}, answer: plainAnswer }
     await assert.rejects(call(session, stop, { deadlineMs: 5 }), { code: 'write_timeout' })
     const refused = call(session, stop)
@@ -107,7 +109,7 @@ suite('a remote call', () => {
     await assert.rejects(refused, { name: 'MessageError' })
     const reset = call(session, stop)
     await peer.next(({ id }) => id === 6)
-    peer.send(frame(0x00, 6, word(5)))
+    peer.send(frame(0x00, 6, uint32(5)))
     await assert.rejects(reset, { code: 'stream_refused' })
   })
 
@@ -124,7 +126,7 @@ suite('a remote call', () => {
       })
       void serve(stream, { request, handle })
     }
-    const { gateway, agent } = couple({ accept }, { accept })
+    const { gateway, agent } = sessionPair({ accept }, { accept })
     const auth = { type: streamTypes.auth, request: { version: ['3', '2'] }, answer: authAnswer }
     assert.equal((await call(agent, auth)).ClientId, '{"Version":["3","2"],"ClientId')
     const restart = { type: streamTypes.restart, request: {}, answer: plainAnswer }

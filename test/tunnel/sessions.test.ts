@@ -3,14 +3,14 @@ import { duplexPair } from 'node:stream'
 import { suite, test } from 'node:test'
 import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import { couple, facing, frame, listen, word } from './support.ts'
+import { sessionPair, sessionWithPeer, frame, recordStream, uint32 } from './support.ts'
 import { until } from '../support/until.ts'
 
 const NUDGE = '00000420 7ffffffe 00000001'.replaceAll(' ', '')
 
 suite('a session', () => {
   test('keeps at most so many streams open, and opens the next in order when one is finished both ways', async () => {
-    const { session, peer } = facing({ role: 'server', maxOpen: 2, maxWaiting: 2 })
+    const { session, peer } = sessionWithPeer({ role: 'server', maxOpen: 2, maxWaiting: 2 })
     const first = await session.open(3)
     await session.open(3)
     const order: string[] = []
@@ -20,15 +20,15 @@ suite('a session', () => {
     first.end()
     await peer.settle()
     assert.deepEqual(order, [], 'a stream the agent has not finished still counts')
-    peer.send(frame(0x11, 2), frame(0x00, 4, word(7)))
-    listen(first)
+    peer.send(frame(0x11, 2), frame(0x00, 4, uint32(7)))
+    recordStream(first)
     await Promise.all([third, fourth])
     assert.deepEqual(order, ['third', 'fourth'])
     assert.equal(session.streams, 2)
   })
 
   test('has room for 480 streams by default, which is below what kills an agent', async () => {
-    const { session } = facing({ role: 'server' })
+    const { session } = sessionWithPeer({ role: 'server' })
     await Promise.all(Array.from({ length: 480 }, () => session.open(3)))
     const next = session.open(3, undefined, { signal: AbortSignal.timeout(5) })
     await assert.rejects(next, { name: 'TimeoutError' })
@@ -36,15 +36,15 @@ suite('a session', () => {
   })
 
   test('refuses streams of the peer above its limit with RST 5', async () => {
-    const { session, peer } = facing({ role: 'server', maxAccepted: 2, accept: () => undefined })
-    peer.send(...[3, 5, 7].map(id => frame(0x12, id, word(0))))
+    const { session, peer } = sessionWithPeer({ role: 'server', maxAccepted: 2, accept: () => undefined })
+    peer.send(...[3, 5, 7].map(id => frame(0x12, id, uint32(0))))
     await peer.settle()
-    assert.deepEqual([peer.story(5), peer.story(7)], [[], ['0:00000005']])
+    assert.deepEqual([peer.framesOf(5), peer.framesOf(7)], [[], ['0:00000005']])
     assert.equal(session.streams, 2)
   })
 
   test('writes the frames of one turn at once', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     const chunks: number[] = []
     peer.socket.on('data', (chunk: Buffer) => chunks.push(chunk.length))
     const streams = await Promise.all([session.open(3), session.open(3)])
@@ -54,7 +54,7 @@ suite('a session', () => {
   })
 
   test('gives each of many streams a turn soon when the link is slow', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     const streams = await Promise.all(Array.from({ length: 64 }, () => session.open(3)))
     await peer.settle()
     const opened = peer.frames.length
@@ -73,8 +73,8 @@ suite('a session', () => {
   })
 
   test('nudges when input causes no output, only where asked, and never in answer to a nudge', async () => {
-    const { session, peer } = facing({ role: 'server' })
-    listen(await session.open(3))
+    const { session, peer } = sessionWithPeer({ role: 'server' })
+    recordStream(await session.open(3))
     await peer.next()
     peer.send(frame(0x10, 2, 'quiet'))
     await peer.settle()
@@ -92,7 +92,7 @@ suite('a session', () => {
   })
 
   test('does not nudge when it had something to send', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     session.ackImmediately = true
     const stream = await session.open(3)
     await peer.next()
@@ -107,10 +107,10 @@ suite('a session', () => {
   })
 
   test('drains: opens nothing more, waits for its streams but not for heartbeats, then closes', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     const stream = await session.open(3)
     await session.open(streamTypes.heartbeat)
-    listen(stream)
+    recordStream(stream)
     const drained = session.drain(60_000)
     await assert.rejects(session.open(3), { code: 'session_closed' })
     stream.end(Buffer.from('the rest'))
@@ -118,29 +118,29 @@ suite('a session', () => {
     await drained
     assert.equal((await session.closed).code, 'none')
     assert.equal((await peer.next(({ kind }) => kind === 0x30)).body.readUInt32BE(4), 0)
-    assert.deepEqual(peer.story(2).at(-1), `11:${Buffer.from('the rest').toString('hex')}`)
+    assert.deepEqual(peer.framesOf(2).at(-1), `11:${Buffer.from('the rest').toString('hex')}`)
   })
 
   test('stops draining when the time is over', async () => {
-    const { session } = facing({ role: 'server' })
-    const ear = listen(await session.open(3))
+    const { session } = sessionWithPeer({ role: 'server' })
+    const sink = recordStream(await session.open(3))
     await session.drain(5)
-    assert.equal(((await ear.whenClosed) as { code?: string }).code, 'session_closed')
+    assert.equal(((await sink.whenClosed) as { code?: string }).code, 'session_closed')
   })
 
   test('fails its streams and what waits to be opened when the connection is lost', async () => {
-    const { session, peer } = facing({ role: 'server', maxOpen: 1 })
-    const ear = listen(await session.open(3))
+    const { session, peer } = sessionWithPeer({ role: 'server', maxOpen: 1 })
+    const sink = recordStream(await session.open(3))
     const waiting = session.open(3)
     peer.socket.destroy()
     await assert.rejects(waiting, { code: 'peer_eof' })
-    assert.equal(((await ear.whenClosed) as { code?: string }).code, 'peer_eof')
+    assert.equal(((await sink.whenClosed) as { code?: string }).code, 'peer_eof')
     assert.equal((await session.closed).code, 'peer_eof')
     assert.equal(session.streams, 0)
   })
 
   test('notifies the other end that it leaves', async () => {
-    const { gateway, agent } = couple()
+    const { gateway, agent } = sessionPair()
     agent.close('none', 'bye')
     const reason = await gateway.closed
     assert.deepEqual([reason.code, reason.message], ['remote_gone_away', 'none: bye'])
@@ -148,11 +148,11 @@ suite('a session', () => {
 
   test('knows which streams a leaving peer has not read, if that peer is trusted', async () => {
     for (const trustsLastId of [true, false]) {
-      const { session, peer } = facing({ role: 'server', trustsLastId })
+      const { session, peer } = sessionWithPeer({ role: 'server', trustsLastId })
       const [read, unread] = await Promise.all([session.open(3), session.open(3)])
-      const ears = [read, unread].map(listen)
-      peer.send(frame(0x30, 0, Buffer.concat([word(read.id), word(0)])))
-      const errors = (await Promise.all(ears.map(ear => ear.whenClosed))) as { code?: string }[]
+      const ears = [read, unread].map(recordStream)
+      peer.send(frame(0x30, 0, Buffer.concat([uint32(read.id), uint32(0)])))
+      const errors = (await Promise.all(ears.map(sink => sink.whenClosed))) as { code?: string }[]
       const codes = errors.map(({ code }) => code)
       assert.deepEqual(codes, ['remote_gone_away', trustsLastId ? 'stream_refused' : 'remote_gone_away'])
     }

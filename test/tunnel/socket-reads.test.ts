@@ -7,7 +7,7 @@ import { after, before, suite, test } from 'node:test'
 import { TLSSocket } from 'node:tls'
 import { release, writeOwned } from '#tunnel/buffer-pool.ts'
 import { readSocket, secureAfter, type SocketReads, usePlainReads } from '#tunnel/socket-reads.ts'
-import { plainEnds, tlsEnds } from './links.ts'
+import { tcpPair, tlsPair } from './socket-pairs.ts'
 import { until } from '../support/until.ts'
 
 const MIB = 1_048_576
@@ -38,7 +38,7 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }
 
-const links = { 'a plain socket': plainEnds, 'a TLS socket': tlsEnds }
+const links = { 'a plain socket': tcpPair, 'a TLS socket': tlsPair }
 const sides = ['accepted', 'outgoing'] as const
 
 for (const mode of ['fast', 'plain'] as const)
@@ -267,7 +267,7 @@ suite('socket reads', () => {
   })
 
   test('are the fast ones with this node: a read needs no memory of its own', async () => {
-    const { accepted, outgoing } = await plainEnds()
+    const { accepted, outgoing } = await tcpPair()
     const reader = new Reader()
     readSocket(accepted, reader)
     for (let round = 0; round < 20; round++) {
@@ -280,7 +280,7 @@ suite('socket reads', () => {
 })
 
 test('the TLS engine gets what was read before in pieces that fit into its first buffer', async () => {
-  const { accepted } = await plainEnds()
+  const { accepted } = await tcpPair()
   const first = randomBytes(2500)
   const pieces: Buffer[] = []
   secureAfter(accepted, first, () => {

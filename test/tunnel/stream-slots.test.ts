@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { facing, frame, listen, word } from './support.ts'
+import { sessionWithPeer, frame, recordStream, uint32 } from './support.ts'
 
 const WINDOW = 262_144
 const PROXY = 3
 
 suite('the streams of a session, divided among clients', () => {
   test('are never all of one client, and a newcomer has one at once', async () => {
-    const { session } = facing({ role: 'server', maxOpen: 100 })
+    const { session } = sessionWithPeer({ role: 'server', maxOpen: 100 })
     const greedy = Array.from({ length: 100 }, () => session.open(PROXY, undefined, { client: 'greedy' }))
     greedy.forEach(opened => opened.catch(() => undefined))
     await Promise.all(greedy.slice(0, 50))
@@ -18,7 +18,7 @@ suite('the streams of a session, divided among clients', () => {
   })
 
   test('leave room for a newcomer also when twenty clients take what they can', async () => {
-    const { session } = facing({ role: 'server', maxOpen: 1000 })
+    const { session } = sessionWithPeer({ role: 'server', maxOpen: 1000 })
     const clients = Array.from({ length: 20 }, (_, number) => `greedy-${number}`)
     for (let round = 0; round < 60; round++)
       for (const client of clients) void session.open(PROXY, undefined, { client }).catch(() => undefined)
@@ -33,7 +33,7 @@ suite('the streams of a session, divided among clients', () => {
   })
 
   test('are opened for the one first that has fewest, and in order for each', async () => {
-    const { session, peer } = facing({ role: 'server', maxOpen: 2 })
+    const { session, peer } = sessionWithPeer({ role: 'server', maxOpen: 2 })
     await session.open(PROXY, undefined, { client: 'a' })
     const own = await session.open(PROXY)
     const order: string[] = []
@@ -42,12 +42,12 @@ suite('the streams of a session, divided among clients', () => {
       order.push(name)
       stream.end()
       peer.send(frame(0x11, stream.id))
-      listen(stream)
+      recordStream(stream)
     }
     const all = [wait('a', 'a1'), wait('a', 'a2'), wait('b', 'b1'), wait('b', 'b2')]
     own.end()
     peer.send(frame(0x11, own.id))
-    listen(own)
+    recordStream(own)
     await Promise.all(all)
     assert.equal(order[0], 'b1')
     assert.deepEqual(
@@ -57,30 +57,30 @@ suite('the streams of a session, divided among clients', () => {
   })
 
   test('that are kept idle make room for one that is needed', async () => {
-    const { session, peer } = facing({ role: 'server', maxOpen: 2 })
-    const idle = listen(await session.open(PROXY, undefined, { client: 'a' }))
+    const { session, peer } = sessionWithPeer({ role: 'server', maxOpen: 2 })
+    const idle = recordStream(await session.open(PROXY, undefined, { client: 'a' }))
     const kept = await session.open(PROXY, undefined, { client: 'b' })
     kept.rest()
     const used = session.open(PROXY, undefined, { client: 'c' })
     await peer.settle()
-    assert.deepEqual(peer.story(4).slice(1), ['11:'])
-    assert.equal(peer.story(6).length, 0, 'the agent may have no more than it can take')
+    assert.deepEqual(peer.framesOf(4).slice(1), ['11:'])
+    assert.equal(peer.framesOf(6).length, 0, 'the agent may have no more than it can take')
     peer.send(frame(0x11, 4))
     await used
     assert.deepEqual([idle.ended, kept.closed, session.streams], [false, true, 2])
   })
 
   test('that are not read are taken from a client that has many, for one that waits', async () => {
-    const { session, peer } = facing({ role: 'server', maxOpen: 3 })
+    const { session, peer } = sessionWithPeer({ role: 'server', maxOpen: 3 })
     const unread = await session.open(PROXY, undefined, { client: 'greedy' })
     const quiet = await session.open(PROXY, undefined, { client: 'greedy' })
     const others = await session.open(PROXY, undefined, { client: 'modest' })
-    const ear = listen(unread)
+    const sink = recordStream(unread)
     unread.pause()
     others.pause()
     peer.send(frame(0x10, unread.id, 'x'), frame(0x10, others.id, 'x'))
     const fresh = session.open(PROXY, undefined, { client: 'late' })
-    const error = await ear.whenClosed
+    const error = await sink.whenClosed
     assert.equal((error as { code?: string }).code, 'streams_exhausted')
     peer.send(frame(0x11, unread.id))
     await fresh
@@ -88,7 +88,7 @@ suite('the streams of a session, divided among clients', () => {
   })
 
   test('are not taken from a client that has no more than the one that waits would have', async () => {
-    const { session } = facing({ role: 'server', maxOpen: 2 })
+    const { session } = sessionWithPeer({ role: 'server', maxOpen: 2 })
     await session.open(PROXY, undefined, { client: 'a' })
     await session.open(PROXY, undefined, { client: 'b' })
     const wait = { client: 'c', signal: AbortSignal.timeout(1500) }
@@ -96,7 +96,7 @@ suite('the streams of a session, divided among clients', () => {
   })
 
   test('wait in a queue in which the client that has most makes room for another', async () => {
-    const { session } = facing({ role: 'server', maxOpen: 1, maxWaiting: 10 })
+    const { session } = sessionWithPeer({ role: 'server', maxOpen: 1, maxWaiting: 10 })
     await session.open(PROXY)
     const greedy = Array.from({ length: 10 }, () => session.open(PROXY, undefined, { client: 'greedy' }))
     greedy.slice(0, 9).forEach(waiting => waiting.catch(() => undefined))
@@ -109,16 +109,16 @@ suite('the streams of a session, divided among clients', () => {
   })
 
   test('that are given up while the peer waits for credit get some, and are reset when it is used', async () => {
-    const { session, peer } = facing({ role: 'server' })
+    const { session, peer } = sessionWithPeer({ role: 'server' })
     const stream = await session.open(PROXY)
     peer.send(frame(0x10, 2, Buffer.alloc(WINDOW)))
     await peer.settle()
     stream.abort()
     await peer.settle()
-    assert.deepEqual(peer.story(2).slice(1), ['11:', `20:${word(WINDOW).toString('hex')}`])
+    assert.deepEqual(peer.framesOf(2).slice(1), ['11:', `20:${uint32(WINDOW).toString('hex')}`])
     peer.send(frame(0x10, 2, Buffer.alloc(WINDOW)))
     await peer.settle()
-    assert.equal(peer.story(2).at(-1), '0:00000006')
+    assert.equal(peer.framesOf(2).at(-1), '0:00000006')
     assert.equal(session.streams, 0)
   })
 })

@@ -23,7 +23,7 @@ export function frame(kind: number, id: number, body: Uint8Array | string = ''):
   return Buffer.concat([header, bytes])
 }
 
-export const word = (value: number): Buffer => {
+export const uint32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
   return bytes
@@ -72,7 +72,7 @@ export class Peer {
   }
 
   /** Frames of one stream, as `kind:bytes`. */
-  story(id: number): string[] {
+  framesOf(id: number): string[] {
     return this.frames
       .filter(({ id: of }) => of === id)
       .map(({ kind, body }) => `${kind.toString(16)}:${body.toString('hex')}`)
@@ -100,13 +100,13 @@ export class Peer {
 }
 
 /** A session of ours whose other end is spoken by hand. */
-export function facing(options: MuxSessionOptions): { session: MuxSession; peer: Peer } {
+export function sessionWithPeer(options: MuxSessionOptions): { session: MuxSession; peer: Peer } {
   const [near, far] = duplexPair()
   return { session: new MuxSession(near, options), peer: new Peer(far) }
 }
 
 /** Two sessions of ours that face each other. */
-export function couple(
+export function sessionPair(
   server: Omit<MuxSessionOptions, 'role'> = {},
   client: Omit<MuxSessionOptions, 'role'> = {},
 ): { gateway: MuxSession; agent: MuxSession } {
@@ -118,7 +118,7 @@ export function couple(
 }
 
 /** A reader that keeps all it gets. */
-export class Ear implements Sink {
+export class RecordingSink implements Sink {
   readonly pieces: Buffer[] = []
   ended = false
   readonly whenClosed: Promise<Error | undefined>
@@ -153,8 +153,8 @@ export class Ear implements Sink {
   }
 }
 
-export function listen(stream: TunnelStream): Ear {
-  const ear = new Ear()
-  stream.attach(ear)
-  return ear
+export function recordStream(stream: TunnelStream): RecordingSink {
+  const sink = new RecordingSink()
+  stream.attach(sink)
+  return sink
 }

@@ -10,8 +10,8 @@ import { ReceiveWindow, type RoundTrip } from '#tunnel/receive-window.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { DelayLine } from './delay-line.ts'
-import { accepting } from './exchange.ts'
-import { Ear, facing, frame } from './support.ts'
+import { streamQueue } from './transfer.ts'
+import { RecordingSink, sessionWithPeer, frame } from './support.ts'
 import { until } from '../support/until.ts'
 
 const MIB = 1_048_576
@@ -19,7 +19,7 @@ const WINDOW = 262_144
 const ROUND_TRIP_MS = 40
 
 /** Counts bytes and keeps none. */
-class Counter extends Ear {
+class Counter extends RecordingSink {
   count = 0
   override data(bytes: Buffer): void {
     this.count += bytes.length
@@ -38,7 +38,7 @@ async function farApart(options: Omit<MuxSessionOptions, 'role'>): Promise<Far> 
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const line = await DelayLine.to((server.address() as AddressInfo).port, ROUND_TRIP_MS)
-  const { accept, next } = accepting()
+  const { accept, next } = streamQueue()
   const far = connect(line.port, '127.0.0.1')
   const [near] = (await once(server, 'connection')) as [Socket]
   const agent = new MuxSession(far, {
@@ -124,7 +124,7 @@ suite('windows', () => {
 
   test('stay as they were on a short way, and before the way was measured', async () => {
     for (const roundTripMs of [0.2, undefined]) {
-      const { session, peer } = facing({ role: 'server', growTo: 4 * MIB })
+      const { session, peer } = sessionWithPeer({ role: 'server', growTo: 4 * MIB })
       if (roundTripMs !== undefined) session.measured(roundTripMs)
       const stream = await session.open(streamTypes.proxy)
       stream.attach(new Counter())
@@ -139,7 +139,7 @@ suite('windows', () => {
 
   test('grow together by half of the memory limit and no more, whatever the number of streams', async () => {
     const LIMIT = 8 * MIB
-    const { session, peer } = facing({ role: 'server', growTo: 4 * MIB, memoryLimit: LIMIT })
+    const { session, peer } = sessionWithPeer({ role: 'server', growTo: 4 * MIB, memoryLimit: LIMIT })
     session.measured(10_000)
     const streams = await Promise.all(Array.from({ length: 8 }, () => session.open(streamTypes.proxy)))
     for (const stream of streams) stream.attach(new Counter())
@@ -164,7 +164,7 @@ suite('windows', () => {
   })
 
   test('give credit as often as small ones, so that a peer that waits for a lost packet still has some', async () => {
-    const { session, peer } = facing({ role: 'server', growTo: MIB })
+    const { session, peer } = sessionWithPeer({ role: 'server', growTo: MIB })
     session.measured(10_000)
     const stream = await session.open(streamTypes.proxy)
     stream.attach(new Counter())
@@ -195,7 +195,7 @@ suite('windows', () => {
   })
 
   test('shrink when a stream has become slow, and never take back credit that was given', async () => {
-    const { session, peer } = facing({ role: 'server', growTo: MIB })
+    const { session, peer } = sessionWithPeer({ role: 'server', growTo: MIB })
     session.measured(10_000)
     const stream = await session.open(streamTypes.proxy)
     stream.attach(new Counter())
@@ -218,7 +218,7 @@ suite('windows', () => {
   })
 
   test('of other streams than proxied connections stay as they are', async () => {
-    const { session, peer } = facing({ role: 'server', growTo: 4 * MIB })
+    const { session, peer } = sessionWithPeer({ role: 'server', growTo: 4 * MIB })
     session.measured(10_000)
     const stream = await session.open(streamTypes.auth)
     stream.attach(new Counter())

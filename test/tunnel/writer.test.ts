@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Duplex } from 'node:stream'
 import { suite, test } from 'node:test'
 import { FrameWriter } from '#tunnel/writer.ts'
-import { tlsEnds } from './links.ts'
+import { tlsPair } from './socket-pairs.ts'
 import { Peer } from './support.ts'
 
 /** The memory behind each chunk that the frames of a turn are written in. */
@@ -45,7 +45,7 @@ suite('the memory that a session writes from', () => {
 
 suite('the frames of one turn', () => {
   test('are one piece for a TLS socket, also large ones', async context => {
-    const { accepted, outgoing } = await tlsEnds()
+    const { accepted, outgoing } = await tlsPair()
     const nothing = (): void => undefined
     const writer = new FrameWriter(outgoing, nothing, nothing)
     const peer = new Peer(accepted)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { sign as githubSign } from '@octokit/webhooks-methods'
 import { PusherToken, worldlineLibrary } from './libraries.ts'
-import { mac, post, type Sent, type Vector } from './support.ts'
+import { mac, post, type SentWebhook, type Vector } from './support.ts'
 
 type Row = readonly [
   provider: string,
@@ -94,7 +94,7 @@ const others: readonly Vector[] = [
     needs: ['X-GCS-Signature'],
     make: (_at, content) =>
       post({ 'X-GCS-KeyId': 'k1', 'X-GCS-Signature': mac('sha256', SECRET, [content], 'base64') }, content),
-    agrees: ({ body, headers }: Sent) =>
+    agrees: ({ body, headers }: SentWebhook) =>
       worldlineLibrary.newSignatureValidator({ getSecretKey: async () => SECRET }).validate(body, headers),
   },
   {

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { WebhookVerdict } from '#webhooks/webhook.ts'
 import { secretText } from '../support/secrets.ts'
-import { judge, mac, post, seconds, type Sent } from './support.ts'
+import { verify, mac, post, seconds, type SentWebhook } from './support.ts'
 
 const SECRET = secretText('shared with the sender')
 const NOW = Date.now()
 
-const ask = (provider: string, sent: Sent): Promise<WebhookVerdict> =>
-  judge({ provider, secret: SECRET, sent, now: NOW })
+const ask = (provider: string, sent: SentWebhook): Promise<WebhookVerdict> =>
+  verify({ provider, secret: SECRET, sent, now: NOW })
 
-const get = (query: string, headers: Sent['headers'] = {}): Sent => ({
+const get = (query: string, headers: SentWebhook['headers'] = {}): SentWebhook => ({
   method: 'GET',
   url: `https://hooks.example.com/in${query}`,
   headers,
@@ -61,7 +61,7 @@ suite('the challenge of xero', () => {
     '{"events":[],"firstEventSequence":0,"lastEventSequence":0,"entropy":"SIW"}',
     '{"events":null}',
   ]
-  const signed = (content: string, secret = SECRET): Sent =>
+  const signed = (content: string, secret = SECRET): SentWebhook =>
     post({ 'x-xero-signature': mac('sha256', secret, [content], 'base64') }, Buffer.from(content))
 
   test('is answered with 200 when it is signed, and with 401 when it is not', async () => {
@@ -82,7 +82,7 @@ suite('the challenge of xero', () => {
 })
 
 suite('the challenge of zoom', () => {
-  const signed = (content: string, secret = SECRET): Sent => {
+  const signed = (content: string, secret = SECRET): SentWebhook => {
     const stamp = seconds(NOW)
     const signature = `v0=${mac('sha256', secret, [`v0:${stamp}:`, content], 'hex')}`
     return post({ 'x-zm-signature': signature, 'x-zm-request-timestamp': stamp }, Buffer.from(content))

@@ -6,13 +6,13 @@ import { senders } from '#webhooks/senders.ts'
 import { parseTimestamp } from '#webhooks/timestamps.ts'
 import { UnusableSecret } from '#webhooks/webhook.ts'
 import { secretText } from '../support/secrets.ts'
-import { Answers, CONTENT, judge, mac, post, seconds, type Sent, webhookOf } from './support.ts'
+import { StubEgress, CONTENT, verify, mac, post, seconds, type SentWebhook, webhookOf } from './support.ts'
 
 const SECRET = secretText('shared with the sender')
 const NOW = Date.now()
 
-const kindOf = async (provider: string, sent: Sent): Promise<string> =>
-  (await judge({ provider, secret: SECRET, sent, now: NOW })).kind
+const kindOf = async (provider: string, sent: SentWebhook): Promise<string> =>
+  (await verify({ provider, secret: SECRET, sent, now: NOW })).kind
 
 suite('several signatures', () => {
   const right = `v1=${mac('sha256', SECRET, [CONTENT], 'hex')}`
@@ -97,14 +97,14 @@ suite('a signature', () => {
     const sent = post({ 'X-Slack-Signature': signature, 'X-Slack-Request-Timestamp': stamp }, CONTENT)
     const webhook = webhookOf(sent, NOW)
     const twice = new Fields(`${webhook.fields.text}x-slack-request-timestamp: ${stamp}\r\n`)
-    const verify = senders['slack']?.(SECRET, { egress: new Answers() })
+    const verify = senders['slack']?.(SECRET, { egress: new StubEgress() })
     assert.deepEqual(await verify?.(webhook), { kind: 'verified' })
     assert.equal((await verify?.({ ...webhook, fields: twice }))?.kind, 'refused')
   })
 })
 
 suite('an address that is signed', () => {
-  const sign = (url: string): Sent['headers'] => ({
+  const sign = (url: string): SentWebhook['headers'] => ({
     'x-square-hmacsha256-signature': mac('sha256', SECRET, [url, CONTENT], 'base64'),
   })
 
@@ -137,7 +137,7 @@ suite('an address that is signed', () => {
 })
 
 suite('a body that is not signed', () => {
-  const headers = (url: string): Sent['headers'] => ({
+  const headers = (url: string): SentWebhook['headers'] => ({
     'X-Twilio-Signature': mac('sha1', SECRET, [url], 'base64'),
   })
   const url = 'https://hooks.example.com/in'
@@ -155,7 +155,7 @@ suite('a body that is not signed', () => {
   test('of more parameters than any sender has is refused', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const text = (count: number): string => Array.from({ length: count }, () => 'a=').join('&')
-    const sent = (count: number): Sent => {
+    const sent = (count: number): SentWebhook => {
       const signature = mac('sha1', SECRET, [url, 'a'], 'base64')
       return post({ ...form, 'X-Twilio-Signature': signature }, Buffer.from(text(count)), url)
     }
@@ -164,7 +164,7 @@ suite('a body that is not signed', () => {
   })
 
   test('of bytes that are no text is refused where it is signed as text', async () => {
-    const signed = (body: Buffer): Sent => {
+    const signed = (body: Buffer): SentWebhook => {
       const text = JSON.stringify({ Body: body.toString(), EnvironmentName: 'master', TimeStamp: NOW })
       return post(
         { 'gcms-signature': `sign=${mac('sha256', SECRET, [text], 'base64')}, env=master, t=${NOW}` },
@@ -232,7 +232,7 @@ suite('a secret that its sender cannot have given', () => {
     ['sns', 'any'],
   ] as const)
     test(`is not taken for ${provider}: ${secret.slice(0, 20)}`, () => {
-      assert.throws(() => senders[provider]?.(secret, { egress: new Answers() }), UnusableSecret)
+      assert.throws(() => senders[provider]?.(secret, { egress: new StubEgress() }), UnusableSecret)
     })
 })
 

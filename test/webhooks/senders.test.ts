@@ -2,23 +2,27 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { secretForms, senders } from '#webhooks/senders.ts'
 import { bodyVectors } from './body-vectors.ts'
-import { oddVectors } from './odd-vectors.ts'
-import { stampedVectors } from './stamped-vectors.ts'
-import { CONTENT, judge, type Sent, type Vector } from './support.ts'
+import { customVectors } from './custom-vectors.ts'
+import { timestampedVectors } from './timestamped-vectors.ts'
+import { CONTENT, verify, type SentWebhook, type Vector } from './support.ts'
 
-const vectors = [...bodyVectors, ...stampedVectors, ...oddVectors]
+const vectors = [...bodyVectors, ...timestampedVectors, ...customVectors]
 const NOW = Date.now()
 
-const kindOf = async (vector: Vector, sent: Sent, secret = vector.secret, now = NOW): Promise<string> =>
-  (await judge({ provider: vector.provider, secret, sent, now })).kind
+const kindOf = async (
+  vector: Vector,
+  sent: SentWebhook,
+  secret = vector.secret,
+  now = NOW,
+): Promise<string> => (await verify({ provider: vector.provider, secret, sent, now })).kind
 
-function without({ headers, ...rest }: Sent, name: string): Sent {
+function without({ headers, ...rest }: SentWebhook, name: string): SentWebhook {
   const kept = Object.entries(headers).filter(([key]) => key.toLowerCase() !== name.toLowerCase())
   return { ...rest, headers: Object.fromEntries(kept) }
 }
 
 /** The same bytes but one. */
-function changed({ body, ...rest }: Sent): Sent {
+function changed({ body, ...rest }: SentWebhook): SentWebhook {
   const other = Buffer.concat([body, Buffer.from(body.length === 0 ? ' ' : '')])
   const at = Math.floor(other.length / 2)
   other[at] = (other[at] ?? 0) ^ 1

@@ -9,7 +9,7 @@ import { before, suite, test } from 'node:test'
 import * as x509 from '@peculiar/x509'
 import type { WebhookVerdict } from '#webhooks/webhook.ts'
 import { SnsMessageValidator } from './libraries.ts'
-import { Answers, judge, post } from './support.ts'
+import { StubEgress, verify, post } from './support.ts'
 
 const NOW = Date.now()
 const HOUR = 3_600_000
@@ -84,12 +84,12 @@ function signed(message: Message, { key }: Signer): Message {
   return { ...message, Signature: createSign(algorithm).update(text).sign(key, 'base64') }
 }
 
-const ask = (message: object, egress: Answers, kind?: string): Promise<WebhookVerdict> => {
+const ask = (message: object, egress: StubEgress, kind?: string): Promise<WebhookVerdict> => {
   const headers = {
     'content-type': 'text/plain; charset=UTF-8',
     ...(kind && { 'x-amz-sns-message-type': kind }),
   }
-  return judge({
+  return verify({
     provider: 'sns',
     secret: '',
     sent: post(headers, Buffer.from(JSON.stringify(message))),
@@ -108,7 +108,7 @@ suite('messages of Amazon SNS', () => {
     amazon = await signer(NOW - HOUR, NOW + 100 * HOUR)
     stranger = await signer(NOW - HOUR, NOW + 100 * HOUR)
   })
-  const answers = (): Answers => new Answers({ [ADDRESS]: amazon.certificate })
+  const answers = (): StubEgress => new StubEgress({ [ADDRESS]: amazon.certificate })
 
   test('pass when they are signed, in both versions and of every kind', async () => {
     const kinds = [notification(), { ...notification(), Subject: 'Hello' }, confirmation()]
@@ -201,7 +201,7 @@ suite('messages of Amazon SNS', () => {
       `https://sns.us-east-1.amazonaws.com${path}#`,
       `${ADDRESS}\n`,
     ]) {
-      const egress = new Answers({ [address]: amazon.certificate })
+      const egress = new StubEgress({ [address]: amazon.certificate })
       const verdict = await ask(signed({ ...notification(), SigningCertURL: address }, amazon), egress)
       assert.equal(reasonOf(verdict), 'its certificate is not one of Amazon SNS', address)
       assert.deepEqual(egress.asked, [])
@@ -210,7 +210,7 @@ suite('messages of Amazon SNS', () => {
 
   test('may have their certificate in China', async () => {
     const address = 'https://sns.cn-north-1.amazonaws.com.cn/SimpleNotificationService-0123456789abcdef.pem'
-    const egress = new Answers({ [address]: amazon.certificate })
+    const egress = new StubEgress({ [address]: amazon.certificate })
     assert.equal(
       (await ask(signed({ ...notification(), SigningCertURL: address }, amazon), egress)).kind,
       'verified',
@@ -219,9 +219,9 @@ suite('messages of Amazon SNS', () => {
 
   test('are refused when their certificate cannot be fetched or is not valid now', async () => {
     const sent = signed(notification(), amazon)
-    assert.match(reasonOf(await ask(sent, new Answers())), /could not be fetched/)
+    assert.match(reasonOf(await ask(sent, new StubEgress())), /could not be fetched/)
     assert.match(
-      reasonOf(await ask(sent, new Answers({ [ADDRESS]: 'no certificate' }))),
+      reasonOf(await ask(sent, new StubEgress({ [ADDRESS]: 'no certificate' }))),
       /could not be fetched/,
     )
     for (const [from, to] of [
@@ -229,7 +229,7 @@ suite('messages of Amazon SNS', () => {
       [NOW + HOUR, NOW + 3 * HOUR],
     ] as const) {
       const late = await signer(from, to)
-      const verdict = await ask(signed(notification(), late), new Answers({ [ADDRESS]: late.certificate }))
+      const verdict = await ask(signed(notification(), late), new StubEgress({ [ADDRESS]: late.certificate }))
       assert.match(reasonOf(verdict), /not valid now/)
     }
   })
@@ -238,7 +238,7 @@ suite('messages of Amazon SNS', () => {
     for (const content of ['', '{', '[]', '7', '{"Type":"toString"}', 'null', '\xff'])
       assert.equal(
         reasonOf(
-          await judge({
+          await verify({
             provider: 'sns',
             secret: '',
             sent: post({}, Buffer.from(content, 'latin1')),

@@ -5,7 +5,7 @@ import { senders } from '#webhooks/senders.ts'
 import type { SchemeParts, WebhookVerdict, Webhook } from '#webhooks/webhook.ts'
 
 /** A webhook as a sender sends it. */
-export interface Sent {
+export interface SentWebhook {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -20,7 +20,7 @@ export interface Vector {
   /** Another secret of the same form; any text by default. */
   readonly other?: string
   /** What the sender sends at a time (milliseconds), with this content where it can be chosen. */
-  make(at: number, content: Buffer): Sent | Promise<Sent>
+  make(at: number, content: Buffer): SentWebhook | Promise<SentWebhook>
   /** The header fields without which it is not complete. */
   readonly needs: readonly string[]
   /** Seconds that a signed time may be away. */
@@ -28,13 +28,13 @@ export interface Vector {
   /** The sender does not sign the content, or makes it itself. */
   readonly content?: 'unsigned' | 'own'
   /** Throws unless the sender's own library accepts it. */
-  agrees?(sent: Sent): unknown
+  agrees?(sent: SentWebhook): unknown
 }
 
 export const URL_SENT_TO = 'https://hooks.example.com/in/a%20b?x=1&y=z'
 export const CONTENT = Buffer.from('{"event":"ping","text":"Grüße, 世界","list":[1,2.50]}')
 
-export const post = (headers: Sent['headers'], body: Buffer, url = URL_SENT_TO): Sent => ({
+export const post = (headers: SentWebhook['headers'], body: Buffer, url = URL_SENT_TO): SentWebhook => ({
   method: 'POST',
   url,
   headers: { 'content-type': 'application/json', ...headers },
@@ -56,7 +56,7 @@ export function mac(
 
 export const seconds = (at: number): string => String(Math.floor(at / 1000))
 
-export function webhookOf(sent: Sent, now: number): Webhook {
+export function webhookOf(sent: SentWebhook, now: number): Webhook {
   const [, scheme, authority, target] = /^(https?):\/\/([^/]+)(.*)$/.exec(sent.url) ?? []
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return {
@@ -71,7 +71,7 @@ export function webhookOf(sent: Sent, now: number): Webhook {
 }
 
 /** Answers outgoing calls with what is at an address, and remembers which were made. */
-export class Answers {
+export class StubEgress {
   readonly asked: string[] = []
   readonly #bodies: Readonly<Record<string, string>>
 
@@ -86,22 +86,22 @@ export class Answers {
   }
 }
 
-export interface Judged {
+export interface VerificationInput {
   readonly provider: string
   readonly secret: string
-  readonly sent: Sent
+  readonly sent: SentWebhook
   readonly now: number
   readonly egress?: SchemeParts['egress']
 }
 
 /** What the gateway makes of a webhook. */
-export async function judge({
+export async function verify({
   provider,
   secret,
   sent,
   now,
-  egress = new Answers(),
-}: Judged): Promise<WebhookVerdict> {
+  egress = new StubEgress(),
+}: VerificationInput): Promise<WebhookVerdict> {
   const scheme = senders[provider]
   if (scheme === undefined) throw new Error(`${provider} is not in the table`)
   return scheme(secret, { egress })(webhookOf(sent, now))

@@ -44,7 +44,7 @@ async function fill(dataDir: string, domains: readonly Domain[]): Promise<void> 
 }
 
 /** `adit serve` with these domains, and the seconds until it was ready. */
-export class Host implements AsyncDisposable {
+export class AditHost implements AsyncDisposable {
   readonly port: number
   readonly pid: number
   readonly seconds: number
@@ -57,13 +57,13 @@ export class Host implements AsyncDisposable {
     this.seconds = seconds
   }
 
-  static async start(dataDir: string, domains: readonly Domain[]): Promise<Host> {
+  static async start(dataDir: string, domains: readonly Domain[]): Promise<AditHost> {
     await fill(dataDir, domains)
     const begun = performance.now()
     const server = await start(dataDir)
     const { status } = await server.api.get('/readyz')
     const seconds = (performance.now() - begun) / 1000
-    if (status === 200) return new Host(server, seconds)
+    if (status === 200) return new AditHost(server, seconds)
     await server.end('SIGTERM')
     throw new Error(`/readyz answered ${status}`)
   }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { freePort } from '../../../test/support/free-ports.ts'
 import { type Node, TestCluster, untilStates } from '../../../test/cluster/cluster.ts'
-import { Running, words } from '../processes.ts'
+import { RunningProgram, splitArguments } from '../processes.ts'
 
 const program = join(import.meta.dirname, '../../../bin/adit')
 
@@ -33,8 +33,8 @@ export async function startNodes(
 }
 
 /** An agent in a process of its own, connected to one node. */
-export async function startAgent(cluster: TestCluster, node: Node, line: string): Promise<Running> {
-  const agent = new Running(program, words(line), {
+export async function startAgent(cluster: TestCluster, node: Node, line: string): Promise<RunningProgram> {
+  const agent = new RunningProgram(program, splitArguments(line), {
     ADIT_SERVER_ADDR: `127.0.0.1:${portOf(node, 'agent')}`,
     ADIT_AUTHTOKEN: cluster.authtoken,
     ADIT_CA_FILE: join(node.folder, 'ca.pem'),

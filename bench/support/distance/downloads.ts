@@ -1,6 +1,6 @@
 import type { Figures } from '../interleave.ts'
-import type { Running } from '../processes.ts'
-import { words } from '../processes.ts'
+import type { RunningProgram } from '../processes.ts'
+import { splitArguments } from '../processes.ts'
 import { needTool } from '../tools.ts'
 import type { Link } from './link.ts'
 
@@ -24,7 +24,7 @@ export async function downloads(
   seconds: number,
 ): Promise<Figures> {
   const line = `-f --no-progress-meter --parallel --parallel-immediate --parallel-max ${count} --max-time ${seconds} -o /dev/null`
-  const args = [...words(line), '-w', '%{http_code} %{size_download}\\n', '-H', `Host: ${host}`]
+  const args = [...splitArguments(line), '-w', '%{http_code} %{size_download}\\n', '-H', `Host: ${host}`]
   const curl = link.start('near', needTool('curl'), [...args, `http://${address}/[1-${count}]`])
   await ended(curl)
   // The status is 000 for one that got no byte in all the time.
@@ -35,6 +35,6 @@ export async function downloads(
 }
 
 /** It ends by its time limit, which is an error for it. */
-async function ended({ child }: Running): Promise<void> {
+async function ended({ child }: RunningProgram): Promise<void> {
   if (child.exitCode === null) await new Promise(resolve => child.once('close', resolve))
 }

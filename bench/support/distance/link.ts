@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { freePort } from '../../../test/support/free-ports.ts'
-import { outputOf, Running, words } from '../processes.ts'
+import { outputOf, RunningProgram, splitArguments } from '../processes.ts'
 import { ask, program } from '../programs.ts'
 import { needTool } from '../tools.ts'
 import type { LinkShape, RelayJob, RelayPorts } from './relay-program.ts'
@@ -14,7 +14,7 @@ const NETWORK = '10.213.0.0/30'
 /** Unique to this process, and short enough for the name of a device. */
 const nameOf = (end: End): string => `adit-${end}-${process.pid % 100_000}`
 
-const ip = (line: string): Promise<string> => outputOf(needTool('ip'), words(line))
+const ip = (line: string): Promise<string> => outputOf(needTool('ip'), splitArguments(line))
 
 /**
  * Two network namespaces that are joined by a link with delay and loss, for kernels without netem. Their packets leave
@@ -37,7 +37,7 @@ export class Link implements AsyncDisposable {
       const name = nameOf(end)
       const args = [`UDP4-DATAGRAM:127.0.0.1:${ports[end]},bind=127.0.0.1:${job[end]}`]
       const device = parts.use(
-        new Running(needTool('socat'), [...args, `TUN,tun-name=${name},tun-type=tun,iff-no-pi`]),
+        new RunningProgram(needTool('socat'), [...args, `TUN,tun-name=${name},tun-type=tun,iff-no-pi`]),
       )
       await device.until('its device', () => existsSync(`/sys/class/net/${name}`))
       await ip(`netns add ${name}`)
@@ -59,8 +59,13 @@ export class Link implements AsyncDisposable {
   }
 
   /** Starts a program at one end. */
-  start(end: End, path: string, args: readonly string[], environment: Record<string, string> = {}): Running {
-    return new Running(needTool('ip'), ['netns', 'exec', nameOf(end), path, ...args], environment)
+  start(
+    end: End,
+    path: string,
+    args: readonly string[],
+    environment: Record<string, string> = {},
+  ): RunningProgram {
+    return new RunningProgram(needTool('ip'), ['netns', 'exec', nameOf(end), path, ...args], environment)
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Coding, codings } from '#http/compression/accept-encoding.ts'
 import { type Figures, inTurn, seconds } from '../interleave.ts'
-import type { Door } from '../peers/contender.ts'
+import type { Address } from '../peers/contender.ts'
 import { newCertificate } from '../peers/nginx.ts'
 import type { PipeAnswer, PipeJob } from '../pipe-program.ts'
 import { cpuSeconds } from '../processes.ts'
@@ -18,7 +18,7 @@ const HOST = 'compressed.example.test'
 const BYTES = 4 * 1024 * 1024
 
 /** What a server compresses per second, with one download after the other. */
-async function served(door: Door, pid: number, coding: Coding): Promise<Figures> {
+async function served(door: Address, pid: number, coding: Coding): Promise<Figures> {
   const before = cpuSeconds([pid])
   const headers = [`Accept-Encoding: ${coding}`]
   const { perSecond } = await wrk(door, { path: '/orders', connections: 1, tls: true, headers, seconds }, '')

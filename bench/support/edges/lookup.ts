@@ -31,7 +31,7 @@ interface Crowd {
 async function crowd(dataDir: string, service: number, edges: number): Promise<Crowd> {
   const site = await Site.start(dataDir, service)
   const { world, group } = site
-  const answers = [await world.saying('one'), await world.saying('two')] as const
+  const answers = [await world.fixedResponse('one'), await world.fixedResponse('two')] as const
   const names = count(edges).map(hostAt)
   await site.makeAll(names.map(domain => ['/reserved_domains', { domain }] as const))
   const made = names.map(name => ['/edges/https', { hostports: [`${name}:443`] }] as const)

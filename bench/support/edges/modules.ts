@@ -1,5 +1,5 @@
 import { secretText } from '../../../test/support/secrets.ts'
-import { OpenId, Surfer } from '../../../test/auth/oidc/openid.ts'
+import { OpenIdProvider, EdgeBrowser } from '../../../test/auth/oidc/openid-provider.ts'
 import type { Row } from '../row.ts'
 import { compareRates, type Rated } from './rated.ts'
 import { DOMAIN, type Site } from './site.ts'
@@ -47,7 +47,7 @@ const modulesWith = (policyId: string) => ({
 
 /** Signs in once, like a browser; returns the session cookies. */
 async function sessionCookie(site: Site, path: string): Promise<string> {
-  const surfer = new Surfer(site.world)
+  const surfer = new EdgeBrowser(site.world)
   const url = `https://${HOST}:${site.door(HOST).port}${path}`
   const page = await surfer.signIn(url, 'anna')
   if (page.status !== 200) throw new Error(`signing in ended with ${page.status} at ${page.url}`)
@@ -58,7 +58,7 @@ async function sessionCookie(site: Site, path: string): Promise<string> {
 export async function* modules(site: Site): AsyncGenerator<Row> {
   const { world, group } = site
   const door = site.door(HOST)
-  await using provider = await OpenId.start(`https://idp.${DOMAIN}:${door.port}/oauth2/callback`)
+  await using provider = await OpenIdProvider.start(`https://idp.${DOMAIN}:${door.port}/oauth2/callback`)
   const oidc = { issuer: provider.issuer, client_id: 'adit', client_secret: secretText('openid client') }
   const [one, many] = [await policy(site, 1), await policy(site, RULES)]
   const routes = {

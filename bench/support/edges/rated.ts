@@ -1,5 +1,5 @@
 import { type Figures, inTurn, median, seconds } from '../interleave.ts'
-import type { Door } from '../peers/contender.ts'
+import type { Address } from '../peers/contender.ts'
 import { cpuSeconds } from '../processes.ts'
 import { ABSENT, perSecond, type Row } from '../row.ts'
 import { wrk } from '../wrk.ts'
@@ -10,7 +10,7 @@ const CONNECTIONS = 64
 /** HTTPS requests that all get the same response. */
 export interface Rated {
   readonly site: Site
-  readonly door: Door
+  readonly door: Address
   readonly path: string
   readonly headers?: readonly string[]
   /** A script that selects the requests, instead of the path. */

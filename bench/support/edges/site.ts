@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { World } from '../../../test/e2e/edges/world.ts'
 import { spawnServer } from '../../../test/support/server.ts'
-import type { Door } from '../peers/contender.ts'
-import { Running, words } from '../processes.ts'
+import type { Address } from '../peers/contender.ts'
+import { RunningProgram, splitArguments } from '../processes.ts'
 
 const program = join(import.meta.dirname, '../../../bin/adit')
 const LABEL = 'service=bench'
@@ -16,9 +16,9 @@ export class Site implements AsyncDisposable {
   readonly pid: number
   /** Balances over the tunnels with our label: there is one. */
   readonly group: string
-  readonly #agent: Running
+  readonly #agent: RunningProgram
 
-  private constructor(world: World, pid: number, group: string, agent: Running) {
+  private constructor(world: World, pid: number, group: string, agent: RunningProgram) {
     this.world = world
     this.pid = pid
     this.group = group
@@ -36,7 +36,7 @@ export class Site implements AsyncDisposable {
     const stop = async (): Promise<void> => void (await server.end('SIGTERM'))
     const { api, bound } = server
     const world = new World({ api, bound, dataDir, authtoken, [Symbol.asyncDispose]: stop })
-    const agent = new Running(program, words(`tunnel ${service} --label ${LABEL}`), {
+    const agent = new RunningProgram(program, splitArguments(`tunnel ${service} --label ${LABEL}`), {
       ADIT_SERVER_ADDR: `127.0.0.1:${bound.agent?.port}`,
       ADIT_AUTHTOKEN: authtoken,
       ADIT_CA_FILE: join(dataDir, 'ca.pem'),
@@ -45,7 +45,7 @@ export class Site implements AsyncDisposable {
     return new Site(world, server.child.pid ?? -1, id, agent)
   }
 
-  door(host: string): Door {
+  door(host: string): Address {
     return { port: this.world.server.bound.https?.port ?? 0, host }
   }
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnServer } from '../../../test/support/server.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
-import { Running, words } from '../processes.ts'
-import type { Contender, Door, Upstream } from './contender.ts'
+import { RunningProgram, splitArguments } from '../processes.ts'
+import type { Contender, Address, Upstream } from './contender.ts'
 
 const NAME = 'bench'
 const GRPC_NAME = 'calls'
@@ -12,7 +12,7 @@ const program = join(import.meta.dirname, '../../../bin/adit')
 
 /** Adit, and what the memory measurements need besides its ports. */
 export interface AditTunnel extends Contender {
-  readonly http: Door
+  readonly http: Address
   readonly serverPid: number
   readonly agentPort: number
   readonly authtoken: string
@@ -50,7 +50,7 @@ export async function aditTunnel(
     ADIT_AUTHTOKEN: authtoken,
     ADIT_CA_FILE: join(dataDir, 'ca.pem'),
   }
-  const agents: Running[] = []
+  const agents: RunningProgram[] = []
   const stop = async () => {
     for (const each of agents) await each[Symbol.asyncDispose]()
     await server.end('SIGTERM')
@@ -58,14 +58,14 @@ export async function aditTunnel(
   try {
     // The agent prints the URL once its endpoint is online.
     const lines = [
-      [...words(`http ${upstream.http} --name ${NAME}`), ...flags],
-      words(`tcp ${upstream.tcp} --port ${tcp}`),
+      [...splitArguments(`http ${upstream.http} --name ${NAME}`), ...flags],
+      splitArguments(`tcp ${upstream.tcp} --port ${tcp}`),
       ...(upstream.grpc === undefined
         ? []
-        : [words(`http ${upstream.grpc} --name ${GRPC_NAME} --upstream-protocol http2`)]),
+        : [splitArguments(`http ${upstream.grpc} --name ${GRPC_NAME} --upstream-protocol http2`)]),
     ]
     for (const line of lines) {
-      const agent = new Running(program, line, environment)
+      const agent = new RunningProgram(program, line, environment)
       agents.push(agent)
       await agent.until('its address', () => /(?:https?|tcp):\/\/\S+/.test(agent.output))
     }

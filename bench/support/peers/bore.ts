@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Running, words } from '../processes.ts'
+import { RunningProgram, splitArguments } from '../processes.ts'
 import { cargoPrograms } from './builds.ts'
 import type { Contender, Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
@@ -11,16 +11,16 @@ const LINK_PORT = 7835
 /** bore: one connection per stream, without encryption. */
 export async function bore(_folder: string, upstream: Upstream): Promise<Contender> {
   const program = join(await cargoPrograms('bore-cli', '0.6.0', '--locked'), 'bore')
-  const server = new Running(program, words(`server --bind-addr ${HOST}`))
-  const clients: Running[] = []
+  const server = new RunningProgram(program, splitArguments(`server --bind-addr ${HOST}`))
+  const clients: RunningProgram[] = []
   const stop = async () => {
     for (const each of [...clients, server]) await each[Symbol.asyncDispose]()
   }
   const expose = async (target: number): Promise<number> => {
     const port = await freePort()
-    const client = new Running(
+    const client = new RunningProgram(
       program,
-      words(`local ${target} --local-host ${HOST} --to ${HOST} --port ${port}`),
+      splitArguments(`local ${target} --local-host ${HOST} --to ${HOST} --port ${port}`),
     )
     clients.push(client)
     await client.listens(port)

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { outputOf, words } from '../processes.ts'
+import { outputOf, splitArguments } from '../processes.ts'
 import { cacheFolder, needTool } from '../tools.ts'
 
 interface GoPeer {
@@ -32,7 +32,7 @@ export async function cargoPrograms(crate: string, version: string, flags = ''):
   if (!existsSync(programs))
     await outputOf(
       needTool('cargo'),
-      words(`install ${crate} --version ${version} --root ${folder} ${flags}`),
+      splitArguments(`install ${crate} --version ${version} --root ${folder} ${flags}`),
     )
   return programs
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Running, words } from '../processes.ts'
+import { RunningProgram, splitArguments } from '../processes.ts'
 import { goPrograms } from './builds.ts'
 import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
@@ -15,11 +15,11 @@ export async function chisel(_folder: string, upstream: Upstream): Promise<Conte
   })
   const program = join(folder, 'chisel')
   const [link, http, tcp] = [await freePort(), await freePort(), await freePort()]
-  const server = new Running(program, words(`server --host ${HOST} --port ${link} --reverse`))
+  const server = new RunningProgram(program, splitArguments(`server --host ${HOST} --port ${link} --reverse`))
   await server.listens(link)
   const remote = (port: number, target: number) => `R:${HOST}:${port}:${HOST}:${target}`
-  const client = new Running(program, [
-    ...words(`client http://${HOST}:${link}`),
+  const client = new RunningProgram(program, [
+    ...splitArguments(`client http://${HOST}:${link}`),
     remote(http, upstream.http),
     remote(tcp, upstream.tcp),
   ])

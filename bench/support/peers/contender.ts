@@ -1,14 +1,14 @@
-import type { Running } from '../processes.ts'
+import type { RunningProgram } from '../processes.ts'
 
 /** The address for clients. */
-export interface Door {
+export interface Address {
   readonly port: number
   /** The host name they request. */
   readonly host: string
 }
 
 /** The address for gRPC clients. */
-export interface GrpcDoor extends Door {
+export interface GrpcAddress extends Address {
   /** The file of the CA, or of the certificate. */
   readonly ca: string
 }
@@ -16,11 +16,11 @@ export interface GrpcDoor extends Door {
 /** A program that forwards traffic to the upstream. An unsupported protocol has no address. */
 export interface Contender extends AsyncDisposable {
   readonly name: string
-  readonly http?: Door
-  readonly https?: Door
-  readonly http2?: Door
-  readonly tcp?: Door
-  readonly grpc?: GrpcDoor
+  readonly http?: Address
+  readonly https?: Address
+  readonly http2?: Address
+  readonly tcp?: Address
+  readonly grpc?: GrpcAddress
   /** The processes whose CPU time is its cost: the server and the agent first, then agents of other protocols. */
   readonly pids: readonly number[]
 }
@@ -34,8 +34,8 @@ export interface Upstream {
 
 /** The processes of a contender: first the client ends, which would otherwise reconnect. */
 export const serverAndClient = (
-  server: Running,
-  client: Running,
+  server: RunningProgram,
+  client: RunningProgram,
 ): Pick<Contender, 'pids' | typeof Symbol.asyncDispose> => ({
   pids: [server.pid, client.pid],
   async [Symbol.asyncDispose]() {

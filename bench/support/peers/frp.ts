@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Running } from '../processes.ts'
+import { RunningProgram } from '../processes.ts'
 import { goPrograms } from './builds.ts'
 import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
@@ -53,9 +53,9 @@ async function started(configuration: Configuration, folder: string, upstream: U
       proxy('http', upstream.http, `customDomains = ["${HOST}"]`) +
       proxy('tcp', upstream.tcp, `remotePort = ${tcp}`),
   )
-  const server = new Running(join(programs, 'frps'), ['-c', join(own, 'frps.toml')])
+  const server = new RunningProgram(join(programs, 'frps'), ['-c', join(own, 'frps.toml')])
   await server.listens(link)
-  const client = new Running(join(programs, 'frpc'), ['-c', join(own, 'frpc.toml')])
+  const client = new RunningProgram(join(programs, 'frpc'), ['-c', join(own, 'frpc.toml')])
   await client.listens(tcp)
   return {
     name: configuration.name,

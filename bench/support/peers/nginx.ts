@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { outputOf, Running } from '../processes.ts'
+import { outputOf, RunningProgram } from '../processes.ts'
 import { needTool } from '../tools.ts'
 import type { Contender, Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
@@ -18,11 +18,11 @@ http {
   ${http}
 }`
 
-async function nginx(folder: string, http: string, port: number): Promise<Running> {
+async function nginx(folder: string, http: string, port: number): Promise<RunningProgram> {
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, frame(folder, http))
-  const running = new Running(needTool('nginx'), ['-p', folder, '-c', file])
+  const running = new RunningProgram(needTool('nginx'), ['-p', folder, '-c', file])
   await running.listens(port)
   return running
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { outputOf, Running } from '../processes.ts'
+import { outputOf, RunningProgram } from '../processes.ts'
 import { cargoPrograms } from './builds.ts'
 import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
@@ -37,7 +37,7 @@ export async function rathole(folder: string, upstream: Upstream): Promise<Conte
   const start = async (side: keyof typeof files, ...ports: readonly number[]) => {
     const file = join(own, `${side}.toml`)
     writeFileSync(file, files[side])
-    const running = new Running(program, [`--${side}`, file])
+    const running = new RunningProgram(program, [`--${side}`, file])
     for (const port of ports) await running.listens(port)
     return running
   }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { userInfo } from 'node:os'
-import { outputOf, Running, words } from '../processes.ts'
+import { outputOf, RunningProgram, splitArguments } from '../processes.ts'
 import { needTool } from '../tools.ts'
 import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
@@ -26,13 +26,13 @@ LogLevel ERROR
   writeFileSync(join(own, 'sshd.conf'), config)
   // sshd's privilege separation folder, which is missing without a service manager.
   mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
-  const server = new Running(needTool('sshd'), ['-D', '-e', '-f', join(own, 'sshd.conf')])
+  const server = new RunningProgram(needTool('sshd'), ['-D', '-e', '-f', join(own, 'sshd.conf')])
   await server.listens(port)
   const line = `-N -F none -p ${port} -i ${own}/user
     -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o ExitOnForwardFailure=yes
     -R 127.0.0.1:${http}:127.0.0.1:${upstream.http} -R 127.0.0.1:${tcp}:127.0.0.1:${upstream.tcp}
     ${userInfo().username}@127.0.0.1`
-  const client = new Running(needTool('ssh'), words(line))
+  const client = new RunningProgram(needTool('ssh'), splitArguments(line))
   await client.listens(tcp)
   const host = 'localhost'
   return {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Running } from '../processes.ts'
+import { RunningProgram } from '../processes.ts'
 import { needTool } from '../tools.ts'
 import { serverAndClient, type Contender, type Upstream } from './contender.ts'
 import { newCertificate } from './nginx.ts'
@@ -19,7 +19,7 @@ export async function stunnelPair(folder: string, upstream: Upstream): Promise<C
   const start = async (name: keyof typeof files, port: number) => {
     const file = join(own, `${name}.conf`)
     writeFileSync(file, files[name])
-    const running = new Running(needTool('stunnel'), [file])
+    const running = new RunningProgram(needTool('stunnel'), [file])
     await running.listens(port)
     return running
   }

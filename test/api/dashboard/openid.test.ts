@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { OpenId } from '../../auth/oidc/openid.ts'
-import { made } from '../../support/each-store.ts'
+import { OpenIdProvider } from '../../auth/oidc/openid-provider.ts'
+import { createResource } from '../../support/each-store.ts'
 import { freePort } from '../../support/free-ports.ts'
-import { knowSecret, secretText } from '../../support/secrets.ts'
+import { registerSecret, secretText } from '../../support/secrets.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 
 /** Follows redirects between the dashboard and the provider, with the cookies of both, as a browser does. */
@@ -25,7 +25,7 @@ class Surfer {
       const [pair = ''] = line.split(';')
       const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
       if (/max-age=0|expires=Thu, 01 Jan 1970/i.test(line)) this.#cookies.delete(name)
-      else this.#cookies.set(name, knowSecret(value))
+      else this.#cookies.set(name, registerSecret(value))
     }
     const location = response.headers.get('location')
     return { response, next: location === null ? '' : new URL(location, url).href }
@@ -45,19 +45,19 @@ class Surfer {
       const form = isLogin ? { prompt: 'login', login: user, password: 'any' } : { prompt: 'consent' }
       ;({ response, next } = await this.step(new URL(action, response.url).href, form))
     }
-    knowSecret(new URL(next).searchParams.get('code') ?? '')
+    registerSecret(new URL(next).searchParams.get('code') ?? '')
     return next
   }
 }
 
 suite('signing in to the dashboard through an OpenID provider', () => {
   let server: TestServer
-  let provider: OpenId
+  let provider: OpenIdProvider
   let callback: string
   before(async () => {
     const port = await freePort()
     callback = `http://127.0.0.1:${port}/dashboard/oidc/callback`
-    provider = await OpenId.start(callback)
+    provider = await OpenIdProvider.start(callback)
     server = await startServer({
       api_addr: `127.0.0.1:${port}`,
       egress_allow: '127.0.0.0/8',
@@ -99,7 +99,7 @@ suite('signing in to the dashboard through an OpenID provider', () => {
   })
 
   test('SEC-openid-roles: gives the role of the groups at each sign-in, and none to other groups', async () => {
-    const { id } = await made(server.api, '/users', { name: 'Root', email: 'root@example.com' })
+    const { id } = await createResource(server.api, '/users', { name: 'Root', email: 'root@example.com' })
     const surfer = new Surfer()
     await surfer.step(await surfer.signIn(start(), 'root', callback))
     assert.equal((await server.api.get(`/users/${id}`)).body.role, 'admin')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { made, onEachStore } from '../../support/each-store.ts'
+import { createResource, onEachStore } from '../../support/each-store.ts'
 import { newMember } from '../../support/members.ts'
 import { Browser, browserOf, postDashboard, postLogin, tokenIn } from '../../support/dashboard.ts'
 import { secretText } from '../../support/secrets.ts'
@@ -13,7 +13,7 @@ function helpersFor(api: () => Caller) {
   /** A member and the token of an invitation. */
   async function invited(): Promise<{ id: string; email: string; token: string }> {
     const email = `p${Math.random()}@example.com`
-    const user = await made(api(), '/users', { name: 'P', email })
+    const user = await createResource(api(), '/users', { name: 'P', email })
     return { id: user.id, email, token: await invitation(user.id) }
   }
 

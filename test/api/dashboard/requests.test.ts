@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { dashboardCalls } from '#contract/dashboard.ts'
-import { made } from '../../support/each-store.ts'
+import { createResource } from '../../support/each-store.ts'
 import { type Browser, browserOf, newLink, postLogin } from '../../support/dashboard.ts'
 import { startServer, type Answer, type TestServer } from '../../support/server.ts'
 
@@ -117,7 +117,7 @@ suite('requests with the cookie of a dashboard session', () => {
       headers: { cookie: browser.cookie },
     })
     assert.equal(answer.headers.get('content-type'), 'text/event-stream')
-    await made(server.api, '/ip_policies')
+    await createResource(server.api, '/ip_policies')
     let text = ''
     const reading = (async () => {
       for await (const piece of answer.body ?? []) {

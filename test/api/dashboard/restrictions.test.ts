@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { made, onEachStore } from '../../support/each-store.ts'
+import { createResource, onEachStore } from '../../support/each-store.ts'
 import { browserOf, postLogin } from '../../support/dashboard.ts'
 
 onEachStore('an IP restriction of type dashboard', api => {
   test('SEC-restriction: rejects browsers, before and after sign-in, and no API keys', async () => {
     const browser = await browserOf(api())
-    const policy = await made(api(), '/ip_policies')
-    await made(api(), '/ip_policy_rules', {
+    const policy = await createResource(api(), '/ip_policies')
+    await createResource(api(), '/ip_policy_rules', {
       cidr: '192.0.2.0/24',
       action: 'allow',
       ip_policy_id: policy.id,
     })
-    const restriction = await made(api(), '/ip_restrictions', {
+    const restriction = await createResource(api(), '/ip_restrictions', {
       type: 'dashboard',
       enforced: true,
       ip_policy_ids: [policy.id],
@@ -36,12 +36,12 @@ onEachStore('an IP restriction of type dashboard', api => {
 
   test('cannot lock out the browser that makes or changes it; a key still can', async () => {
     const browser = await browserOf(api())
-    const policy = await made(api(), '/ip_policies')
+    const policy = await createResource(api(), '/ip_policies')
     const given = { type: 'dashboard', enforced: true, ip_policy_ids: [policy.id] }
     const refused = await browser.post('/ip_restrictions', given)
     assert.deepEqual([refused.status, refused.body.error_code], [400, 'ERR_ADIT_90001'])
     const rule = { cidr: '127.0.0.0/8', action: 'allow', ip_policy_id: policy.id }
-    const allowing = await made(api(), '/ip_policy_rules', rule)
+    const allowing = await createResource(api(), '/ip_policy_rules', rule)
     const created = await browser.post('/ip_restrictions', given)
     assert.equal(created.status, 201, JSON.stringify(created.body))
     const denying = { ...rule, cidr: '127.0.0.1/32', action: 'deny' }
@@ -56,9 +56,17 @@ onEachStore('an IP restriction of type dashboard', api => {
 
   test('leaves browsers to it: one of type api is for keys', async () => {
     const browser = await browserOf(api())
-    const policy = await made(api(), '/ip_policies')
-    await made(api(), '/ip_policy_rules', { cidr: '127.0.0.0/8', action: 'allow', ip_policy_id: policy.id })
-    await made(api(), '/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [policy.id] })
+    const policy = await createResource(api(), '/ip_policies')
+    await createResource(api(), '/ip_policy_rules', {
+      cidr: '127.0.0.0/8',
+      action: 'allow',
+      ip_policy_id: policy.id,
+    })
+    await createResource(api(), '/ip_restrictions', {
+      type: 'api',
+      enforced: true,
+      ip_policy_ids: [policy.id],
+    })
     assert.equal((await browser.get('/self')).status, 200)
     assert.equal((await api().get('/self')).status, 200)
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { made, onEachStore } from '../../support/each-store.ts'
+import { createResource, onEachStore } from '../../support/each-store.ts'
 import { newMember } from '../../support/members.ts'
 import { Browser, browserOf, cookieOf, newLink, postLogin } from '../../support/dashboard.ts'
 import type { Answer } from '../../support/server.ts'
@@ -167,6 +167,6 @@ onEachStore('a dashboard session', api => {
     const wrong = await browser.get('/self', { token: 'wrong' })
     assertError(wrong, 401, 203)
     assert.equal((await browser.get('/users', { token })).status, 403)
-    await made(api(), '/ip_policies')
+    await createResource(api(), '/ip_policies')
   })
 })

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { launchChromium } from '../../support/chromium.ts'
 import { World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
-import { OpenId, Surfer } from './openid.ts'
+import { OpenIdProvider, EdgeBrowser } from './openid-provider.ts'
 import { until } from '../../support/until.ts'
 
 const HOST = 'app.example.test'
@@ -17,7 +17,7 @@ const showing: RequestListener = (request, response) => {
 
 interface Whole {
   readonly world: World
-  readonly provider: OpenId
+  readonly provider: OpenIdProvider
   readonly edge: string
   readonly route: string
   /** The address of the site, as clients use it. */
@@ -31,7 +31,7 @@ async function whole(
 ): Promise<void> {
   await using world = await World.start({ domain: DOMAIN, ...settings })
   const port = world.server.bound.https?.port
-  await using provider = await OpenId.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
+  await using provider = await OpenIdProvider.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
   const edge = await world.edge([HOST])
   const route = await world.route(edge, '/', await world.static(showing), {
     oidc: {
@@ -51,7 +51,7 @@ const seenIn = (text: string): { url: string; headers: Record<string, string> } 
 suite('OpenID Connect with a certified provider', () => {
   test('leads from an edge to the provider and back, and sends the user to the service', async () => {
     await whole({}, {}, async ({ world, edge, route, site }) => {
-      const page = await new Surfer(world).signIn(`${site}/deep?x=1`, 'anna')
+      const page = await new EdgeBrowser(world).signIn(`${site}/deep?x=1`, 'anna')
       assert.equal(page.url, `${site}/deep?x=1`)
       const { url, headers } = seenIn(page.text)
       assert.equal(url, '/deep?x=1')
@@ -79,15 +79,15 @@ suite('OpenID Connect with a certified provider', () => {
   test('allows users whom an agent lists by address, without naming scopes', async () => {
     await using world = await World.start({ domain: DOMAIN })
     const port = world.server.bound.https?.port
-    await using provider = await OpenId.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
+    await using provider = await OpenIdProvider.start(`https://idp.${DOMAIN}:${port}/oauth2/callback`)
     const forwardTo = await world.service(showing)
     const client = { clientId: 'adit', clientSecret: secretText('openid client') }
     const oidc = { issuerUrl: provider.issuer, ...client, allowEmails: ['anna@example.com'] }
     await (await world.agent()).listen({ proto: 'https', domain: `listed.${DOMAIN}`, forwardTo, oidc })
     const site = `https://listed.${DOMAIN}:${port}/`
-    const page = await new Surfer(world).signIn(site, 'anna')
+    const page = await new EdgeBrowser(world).signIn(site, 'anna')
     assert.equal(seenIn(page.text).headers['adit-auth-user-email'], 'anna@example.com')
-    const surfer = new Surfer(world)
+    const surfer = new EdgeBrowser(world)
     const refused = await surfer.signIn(`${site}deep`, 'bob')
     assert.deepEqual([refused.status, refused.code], [403, 'ERR_ADIT_3105'])
     // The provider still knows bob, and asks nevertheless.
@@ -99,8 +99,8 @@ suite('OpenID Connect with a certified provider', () => {
 
   test('finds a user again, in another browser', async () => {
     await whole({}, {}, async ({ world, site }) => {
-      for (let at = 0; at < 3; at++) await new Surfer(world).signIn(site, 'anna')
-      await new Surfer(world).signIn(site, 'bob')
+      for (let at = 0; at < 3; at++) await new EdgeBrowser(world).signIn(site, 'anna')
+      await new EdgeBrowser(world).signIn(site, 'bob')
       assert.equal((await world.server.api.get('/app/users')).body.application_users.length, 2)
       assert.equal((await world.server.api.get('/app/sessions')).body.application_sessions.length, 4)
     })
@@ -109,7 +109,7 @@ suite('OpenID Connect with a certified provider', () => {
   for (const path of ['sessions', 'users'] as const)
     test(`ends access with the next request when one of the ${path} is deleted`, async () => {
       await whole({}, {}, async ({ world, site }) => {
-        const surfer = new Surfer(world)
+        const surfer = new EdgeBrowser(world)
         await surfer.signIn(site, 'anna')
         const cookie = surfer.cookies(HOST)
         const headers = { cookie, accept: 'text/html' }
@@ -125,7 +125,7 @@ suite('OpenID Connect with a certified provider', () => {
 
   test('ends at /auth/logout', async () => {
     await whole({}, {}, async ({ world, site }) => {
-      const surfer = new Surfer(world)
+      const surfer = new EdgeBrowser(world)
       await surfer.signIn(site, 'anna')
       const cookie = surfer.cookies(HOST)
       const out = await surfer.go(`${site}/auth/logout`)
@@ -149,7 +149,7 @@ suite('OpenID Connect with a certified provider', () => {
 
   test('has the provider prompt again at /auth/authn', async () => {
     await whole({}, {}, async ({ world, site }) => {
-      const surfer = new Surfer(world)
+      const surfer = new EdgeBrowser(world)
       await surfer.signIn(site, 'anna')
       const asked = await surfer.go(`${site}/auth/authn`)
       assert.match(asked.text, /name="login"/)
@@ -160,7 +160,7 @@ suite('OpenID Connect with a certified provider', () => {
 
   test('works with gateways in several processes', async () => {
     await whole({ workers: '2' }, {}, async ({ world, site }) => {
-      const surfer = new Surfer(world)
+      const surfer = new EdgeBrowser(world)
       const page = await surfer.signIn(site, 'anna')
       assert.equal(seenIn(page.text).headers['adit-auth-user-id'], 'anna')
       const headers = { cookie: surfer.cookies(HOST) }

@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { join } from 'node:path'
 import type { TestServer } from '../../support/server.ts'
-import { checkPage, knowSecret } from '../../support/secrets.ts'
+import { assertNoSecretInPage, registerSecret } from '../../support/secrets.ts'
 
 export interface Page {
   readonly status: number
@@ -34,10 +34,10 @@ export class Browser {
     let url = new URL(address)
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const page = await this.#get(url)
-      checkPage(page.headers, page.body)
+      assertNoSecretInPage(page.headers, page.body)
       if (page.status !== 302 || page.headers.location === undefined) return page
       url = new URL(page.headers.location, url)
-      knowSecret(url.searchParams.get('code') ?? '')
+      registerSecret(url.searchParams.get('code') ?? '')
     }
     throw new Error(`too many redirects, at last to ${url.href}`)
   }
@@ -76,5 +76,5 @@ export class Browser {
 function keep(kept: Map<string, string>, cookie: string): void {
   const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
   if (/;\s*max-age=0(?:;|$)/i.test(cookie)) kept.delete(name)
-  else kept.set(name, knowSecret(value))
+  else kept.set(name, registerSecret(value))
 }

@@ -4,7 +4,16 @@ import type { ProviderName } from '#auth/providers/provider.ts'
 import { providersOf } from '#auth/providers/table.ts'
 import { CALLBACK, ProviderServer } from './provider-server.ts'
 import type { User } from './provider-shapes.ts'
-import { ann, assertRefused, consent, methodAt, names, publicSetup, signIn, unrenewed } from './support.ts'
+import {
+  ann,
+  assertRefused,
+  consent,
+  methodAt,
+  names,
+  publicSetup,
+  signIn,
+  withoutRefreshToken,
+} from './support.ts'
 
 const start = (name: ProviderName, user: Partial<User> = {}) =>
   ProviderServer.start(name, { ...ann, ...user })
@@ -12,7 +21,7 @@ const start = (name: ProviderName, user: Partial<User> = {}) =>
 /** They do not send unverified addresses, or have none. */
 const flagged = ['github', 'gitlab', 'google', 'linkedin'] as const
 const silent = ['facebook', 'twitch'] as const
-const refreshing = names.filter(name => !unrenewed.includes(name))
+const refreshing = names.filter(name => !withoutRefreshToken.includes(name))
 
 suite('an address that the provider does not vouch for', () => {
   for (const name of flagged) {
@@ -105,7 +114,7 @@ suite('refreshing', () => {
     })
   }
 
-  for (const name of unrenewed) {
+  for (const name of withoutRefreshToken) {
     test(`there is none, so the session ends with the token: ${name}`, async () => {
       await using server = await start(name)
       const method = methodAt(server, name)

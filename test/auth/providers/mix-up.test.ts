@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { Browser, locationOf, Scripted, Site } from '../sign-in/support.ts'
+import { Browser, locationOf, ScriptedMethod, Site } from '../sign-in/support.ts'
 import { ProviderServer } from './provider-server.ts'
 import { ann, methodAt, names } from './support.ts'
 
@@ -17,7 +17,7 @@ suite('a code that was delivered to another endpoint', () => {
       server.callback = 'https://idp.gate.test/oauth2/callback'
       const shop = site.handler(methodAt(server, name), {}, { id: 'shop' })
       // Its owner reads every code that the gateway sends to its provider.
-      const hostile = new Scripted()
+      const hostile = new ScriptedMethod()
       const evil = site.handler(hostile, {}, { id: 'evil' })
       const [attacker, victim] = [new Browser(site, shop), new Browser(site, evil)]
 

@@ -10,12 +10,12 @@ import type { SignInOffer } from '#auth/sign-in/sign-in.ts'
 import type { JsonObject } from '#base/json-fields.ts'
 import { bindOptions } from '#tunnel/messages.ts'
 import { secretText } from '../../support/secrets.ts'
-import { hasty, log, names } from './support.ts'
+import { impatientEgress, log, names } from './support.ts'
 
 /** What the module needs, with the settings of an operator. */
 function partsWith(settings: Record<string, string>): ModuleParts {
   const oauth = oauthSetup(readSettings(new Map(Object.entries(settings)), {}))
-  return { egress: hasty, log, oauth } as unknown as ModuleParts
+  return { egress: impatientEgress, log, oauth } as unknown as ModuleParts
 }
 
 const provider = (changes: JsonObject = {}): JsonObject => ({

@@ -3,7 +3,16 @@ import { suite, test } from 'node:test'
 import type { ProviderName } from '#auth/providers/provider.ts'
 import { CALLBACK, ProviderServer } from './provider-server.ts'
 import { CLIENT, type Answer, type User } from './provider-shapes.ts'
-import { ann, assertRefused, consent, hasty, methodAt, names, signIn, unrenewed } from './support.ts'
+import {
+  ann,
+  assertRefused,
+  consent,
+  impatientEgress,
+  methodAt,
+  names,
+  signIn,
+  withoutRefreshToken,
+} from './support.ts'
 
 const start = (name: ProviderName, user: Partial<User> = {}) =>
   ProviderServer.start(name, { ...ann, ...user })
@@ -22,7 +31,7 @@ for (const name of names) {
       )
       assert.ok(identity.username !== '')
       assert.match(accessToken ?? '', /-access-[0-9a-f]{32}$/)
-      assert.equal(refreshToken !== undefined, !unrenewed.includes(name))
+      assert.equal(refreshToken !== undefined, !withoutRefreshToken.includes(name))
       assert.equal(method.passesTokens, true)
     })
 
@@ -142,7 +151,7 @@ for (const name of names) {
     })) {
       test(`reports a provider error when it responds with ${why}`, async () => {
         await using server = await start(name)
-        const method = methodAt(server, name, { egress: hasty })
+        const method = methodAt(server, name, { egress: impatientEgress })
         for (const path of [tokenPath(server), lookPath(server)]) {
           server.instead.set(path, () => answer)
           await assertRefused(signIn(method), 'oauth_provider')

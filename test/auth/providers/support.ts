@@ -17,7 +17,7 @@ export const log = testLog()
 export const publicSetup = { githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' }
 export const names = Object.keys(providersOf(publicSetup)) as ProviderName[]
 /** They give no refresh tokens. */
-export const unrenewed: readonly ProviderName[] = ['facebook', 'github']
+export const withoutRefreshToken: readonly ProviderName[] = ['facebook', 'github']
 const emptyLists: AccessLists = { emails: [], domains: [], teams: [], organizations: [] }
 
 export const ann: User = {
@@ -32,7 +32,7 @@ const loopback = parseRange('127.0.0.0/8')
 const egress = createEgress({ allow: loopback ? [loopback] : [] })
 
 /** The way out with less patience, for servers that do not answer. */
-export const hasty: Egress = {
+export const impatientEgress: Egress = {
   connect: target => egress.connect(target),
   request: (url, request = {}) => {
     assert.ok((request.timeoutMs ?? Infinity) <= 10_000 && (request.maxBytes ?? Infinity) <= 1_048_576)

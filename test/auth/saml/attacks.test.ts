@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { ErrorName } from '#base/errors.ts'
-import { answer, assertionXml, metadataXml, responseXml, signed, type Wish } from './documents.ts'
-import { ASKED, Rig, settingsOf, sharedKeys } from './support.ts'
+import {
+  signedResponse,
+  assertionXml,
+  metadataXml,
+  responseXml,
+  signed,
+  type AssertionOptions,
+} from './documents.ts'
+import { REQUEST_ID, SamlFixture, settingsOf, sharedKeys } from './support.ts'
 import { assertionWrappings, responseWrappings, sameId } from './wrapping.ts'
 
 const MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
@@ -12,22 +19,23 @@ const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 const INCLUSIVE = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
 
 const keys = await sharedKeys()
-const rig = new Rig(settingsOf(keys))
+const rig = new SamlFixture(settingsOf(keys))
 
 suite('documents of SAML', () => {
-  const good = (wish: Wish = {}): string => answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish })
-  const wholeSigned = (wish: Wish = {}): string => {
-    const asked = { inResponseTo: ASKED, ...wish }
+  const good = (wish: AssertionOptions = {}): string =>
+    signedResponse(rig.service, keys.idp, { inResponseTo: REQUEST_ID, ...wish })
+  const wholeSigned = (wish: AssertionOptions = {}): string => {
+    const asked = { inResponseTo: REQUEST_ID, ...wish }
     const xml = responseXml(rig.service, asked, assertionXml(rig.service, asked))
     return signed(xml, { by: keys.idp, over: 'Response' })
   }
   const enters = async (xml: string, id = 'anna'): Promise<void> => {
-    const outcome = await rig.outcome(xml, ASKED)
+    const outcome = await rig.outcome(xml, REQUEST_ID)
     assert.ok('user' in outcome, `refused: ${JSON.stringify(outcome)}`)
     assert.equal(outcome.user.id, id)
   }
   const refused = async (xml: string, why: ErrorName): Promise<void> =>
-    assert.deepEqual(await rig.outcome(xml, ASKED), { refused: why })
+    assert.deepEqual(await rig.outcome(xml, REQUEST_ID), { refused: why })
 
   test('SAML-01 a signed assertion is accepted', () => enters(good()))
   test('SAML-01 an assertion in a signed response is accepted', () => enters(wholeSigned()))
@@ -36,17 +44,17 @@ suite('documents of SAML', () => {
   })
   test('SAML-01 both signatures must be good then', async () => {
     await refused(signed(good(), { by: keys.stranger, over: 'Response' }), 'saml_signature')
-    const inner = answer(rig.service, keys.stranger, { inResponseTo: ASKED })
+    const inner = signedResponse(rig.service, keys.stranger, { inResponseTo: REQUEST_ID })
     await refused(signed(inner, { by: keys.idp, over: 'Response' }), 'saml_signature')
   })
   test('SAML-01 prefixes in scope may be part of what is signed', async () => {
-    const asked = { inResponseTo: ASKED }
+    const asked = { inResponseTo: REQUEST_ID }
     const xml = responseXml(rig.service, asked, assertionXml(rig.service, asked))
     await enters(signed(xml, { by: keys.idp, prefixes: ['samlp', 'xs', '#default'] }))
   })
 
   test('SAML-02 nothing that is not signed is accepted', async () => {
-    const asked = { inResponseTo: ASKED }
+    const asked = { inResponseTo: REQUEST_ID }
     await refused(responseXml(rig.service, asked, assertionXml(rig.service, asked)), 'saml_signature')
     await refused(responseXml(rig.service, asked, ''), 'saml_unreadable')
     await refused(good().replace(/<ds:Signature .*?<\/ds:Signature>/s, ''), 'saml_signature')
@@ -54,8 +62,8 @@ suite('documents of SAML', () => {
   })
 
   test('SAML-03 the key must be the one in the metadata, whatever certificate the document brings', async () => {
-    await refused(answer(rig.service, keys.stranger, { inResponseTo: ASKED }), 'saml_signature')
-    assert.match(answer(rig.service, keys.stranger), /X509Certificate/)
+    await refused(signedResponse(rig.service, keys.stranger, { inResponseTo: REQUEST_ID }), 'saml_signature')
+    assert.match(signedResponse(rig.service, keys.stranger), /X509Certificate/)
   })
 
   test('SAML-04 what was changed after it was signed is refused', async () => {
@@ -103,14 +111,14 @@ suite('documents of SAML', () => {
     const xml = good()
     const renamed = xml.replace(/(<saml:Assertion [^>]*ID=")[^"]+/, '$1_other')
     await refused(renamed, 'saml_signature')
-    const asked = { inResponseTo: ASKED }
+    const asked = { inResponseTo: REQUEST_ID }
     const whole = signed(assertionXml(rig.service, asked), { by: keys.idp, wholeDocument: true })
     assert.match(whole, /<ds:Reference URI="">/)
     await refused(responseXml(rig.service, asked, whole), 'saml_signature')
   })
 
   test('SAML-09 two assertions, or two elements of one ID, are refused', async () => {
-    const asked = { inResponseTo: ASKED }
+    const asked = { inResponseTo: REQUEST_ID }
     const one = signed(assertionXml(rig.service, asked), { by: keys.idp })
     const two = signed(assertionXml(rig.service, { ...asked, nameId: 'bert' }), { by: keys.idp })
     await refused(responseXml(rig.service, asked, one + two), 'saml_unreadable')
@@ -146,7 +154,7 @@ suite('documents of SAML', () => {
   })
 
   test('SAML-11 other transforms and canonicalizations are refused though the signature is good', async () => {
-    const asked = { inResponseTo: ASKED }
+    const asked = { inResponseTo: REQUEST_ID }
     const by = keys.idp
     const plain = assertionXml(rig.service, asked)
     const sent = (xml: string) => refused(responseXml(rig.service, asked, xml), 'saml_signature')
@@ -173,12 +181,12 @@ suite('documents of SAML', () => {
     await refused(good({ confirmation: 'urn:oasis:names:tc:SAML:2.0:cm:sender-vouches' }), 'saml_not_for_us')
     await refused(good({ conditions: '<saml:Condition/>' }), 'saml_not_for_us')
     const elsewhere = { entityId: `${rig.service.entityId}x`, acsUrl: rig.service.acsUrl }
-    await refused(answer(elsewhere, keys.idp, { inResponseTo: ASKED }), 'saml_not_for_us')
+    await refused(signedResponse(elsewhere, keys.idp, { inResponseTo: REQUEST_ID }), 'saml_not_for_us')
   })
 
   test('SAML-14 what is encrypted is refused with a page that says so', async () => {
     const data = `<xenc:EncryptedData xmlns:xenc="${XMLENC}"><xenc:CipherData><xenc:CipherValue>AAAA</xenc:CipherValue></xenc:CipherData></xenc:EncryptedData>`
-    const asked = { inResponseTo: ASKED }
+    const asked = { inResponseTo: REQUEST_ID }
     const SAML = 'xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"'
     const encrypted = `<saml:EncryptedAssertion ${SAML}>${data}</saml:EncryptedAssertion>`
     await refused(responseXml(rig.service, asked, encrypted), 'saml_encrypted')
@@ -202,21 +210,26 @@ suite('documents of SAML', () => {
 
   test('SAML-20 each of several keys in the metadata counts, and no other', async () => {
     const two = settingsOf(keys, { idp_metadata: metadataXml({ keys: [keys.older, keys.idp, keys.curve] }) })
-    const other = new Rig(two)
+    const other = new SamlFixture(two)
     for (const by of [keys.idp, keys.older]) {
-      const outcome = await other.outcome(answer(other.service, by, { inResponseTo: ASKED }), ASKED)
+      const outcome = await other.outcome(
+        signedResponse(other.service, by, { inResponseTo: REQUEST_ID }),
+        REQUEST_ID,
+      )
       assert.ok('user' in outcome)
     }
-    const stranger = answer(other.service, keys.stranger, { inResponseTo: ASKED })
-    assert.deepEqual(await other.outcome(stranger, ASKED), { refused: 'saml_signature' })
+    const stranger = signedResponse(other.service, keys.stranger, { inResponseTo: REQUEST_ID })
+    assert.deepEqual(await other.outcome(stranger, REQUEST_ID), { refused: 'saml_signature' })
   })
 
   test('SAML-20 SHA-1 and keys of another kind are refused; RSA and ECDSA with SHA-2 count', async () => {
-    const asked = { inResponseTo: ASKED }
-    const other = new Rig(settingsOf(keys, { idp_metadata: metadataXml({ keys: [keys.idp, keys.curve] }) }))
+    const asked = { inResponseTo: REQUEST_ID }
+    const other = new SamlFixture(
+      settingsOf(keys, { idp_metadata: metadataXml({ keys: [keys.idp, keys.curve] }) }),
+    )
     const sent = (signing: Partial<Parameters<typeof signed>[1]>) => {
       const assertion = signed(assertionXml(other.service, asked), { by: keys.idp, ...signing })
-      return other.outcome(responseXml(other.service, asked, assertion), ASKED)
+      return other.outcome(responseXml(other.service, asked, assertion), REQUEST_ID)
     }
     for (const name of ['rsa-sha256', 'rsa-sha384', 'rsa-sha512'])
       assert.ok('user' in (await sent({ algorithm: MORE + name })), name)

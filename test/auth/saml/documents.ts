@@ -3,7 +3,7 @@ import { SignedXml } from 'xml-crypto'
 import type { Identity } from '../../support/openssl.ts'
 
 /** What an identity provider puts into an answer; a test changes what it is about. */
-export interface Wish {
+export interface AssertionOptions {
   readonly id?: string
   readonly responseId?: string
   /** XML: a test may put more than text there. */
@@ -53,12 +53,15 @@ export const after = (seconds: number, now = Date.now()): string =>
 const optional = (name: string, value: string | undefined): string =>
   value === undefined ? '' : ` ${name}="${value}"`
 
-export function assertionXml(service: Service, wish: Wish): string {
-  const { from = -10, until = 300, statements = 1, attributes = {} } = wish
+export function assertionXml(service: Service, options: AssertionOptions): string {
+  const { from = -10, until = 300, statements = 1, attributes = {} } = options
   const times = ` NotBefore="${after(from)}" NotOnOrAfter="${after(until)}"`
   const statement =
-    `<saml:AuthnStatement AuthnInstant="${after(wish.authenticated ?? 0)}" SessionIndex="s1"` +
-    optional('SessionNotOnOrAfter', wish.sessionUntil === undefined ? undefined : after(wish.sessionUntil)) +
+    `<saml:AuthnStatement AuthnInstant="${after(options.authenticated ?? 0)}" SessionIndex="s1"` +
+    optional(
+      'SessionNotOnOrAfter',
+      options.sessionUntil === undefined ? undefined : after(options.sessionUntil),
+    ) +
     '><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password' +
     '</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>'
   const values = Object.entries(attributes).map(
@@ -68,14 +71,14 @@ export function assertionXml(service: Service, wish: Wish): string {
       '</saml:Attribute>',
   )
   return (
-    `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${wish.id ?? newId()}" ` +
-    `Version="2.0" IssueInstant="${after(wish.issued ?? 0)}"><saml:Issuer>${wish.issuer ?? PROVIDER}</saml:Issuer>` +
-    `<saml:Subject><saml:NameID Format="${wish.format ?? PERSISTENT}">${wish.nameId ?? 'anna'}</saml:NameID>` +
-    `<saml:SubjectConfirmation Method="${wish.confirmation ?? BEARER}"><saml:SubjectConfirmationData` +
-    ` NotOnOrAfter="${after(until)}" Recipient="${wish.recipient ?? service.acsUrl}"` +
-    `${optional('InResponseTo', wish.inResponseTo)}/></saml:SubjectConfirmation></saml:Subject>` +
-    `<saml:Conditions${times}><saml:AudienceRestriction><saml:Audience>${wish.audience ?? service.entityId}` +
-    `</saml:Audience></saml:AudienceRestriction>${wish.conditions ?? ''}</saml:Conditions>` +
+    `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${options.id ?? newId()}" ` +
+    `Version="2.0" IssueInstant="${after(options.issued ?? 0)}"><saml:Issuer>${options.issuer ?? PROVIDER}</saml:Issuer>` +
+    `<saml:Subject><saml:NameID Format="${options.format ?? PERSISTENT}">${options.nameId ?? 'anna'}</saml:NameID>` +
+    `<saml:SubjectConfirmation Method="${options.confirmation ?? BEARER}"><saml:SubjectConfirmationData` +
+    ` NotOnOrAfter="${after(until)}" Recipient="${options.recipient ?? service.acsUrl}"` +
+    `${optional('InResponseTo', options.inResponseTo)}/></saml:SubjectConfirmation></saml:Subject>` +
+    `<saml:Conditions${times}><saml:AudienceRestriction><saml:Audience>${options.audience ?? service.entityId}` +
+    `</saml:Audience></saml:AudienceRestriction>${options.conditions ?? ''}</saml:Conditions>` +
     statement.repeat(statements) +
     (values.length === 0 ? '' : `<saml:AttributeStatement>${values.join('')}</saml:AttributeStatement>`) +
     '</saml:Assertion>'
@@ -85,12 +88,12 @@ export function assertionXml(service: Service, wish: Wish): string {
 let ids = 0
 const newId = (): string => `_a${++ids}`
 
-export const responseXml = (service: Service, wish: Wish, content: string): string =>
-  `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${wish.responseId ?? newId()}" ` +
-  `Version="2.0" IssueInstant="${after(0)}" Destination="${wish.destination ?? service.acsUrl}"` +
-  `${optional('InResponseTo', wish.inResponseTo)}><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">` +
-  `${wish.issuer ?? PROVIDER}</saml:Issuer><samlp:Status><samlp:StatusCode Value="${wish.status ?? SUCCESS}"/>` +
-  `</samlp:Status>${wish.before ?? ''}${content}</samlp:Response>`
+export const responseXml = (service: Service, options: AssertionOptions, content: string): string =>
+  `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${options.responseId ?? newId()}" ` +
+  `Version="2.0" IssueInstant="${after(0)}" Destination="${options.destination ?? service.acsUrl}"` +
+  `${optional('InResponseTo', options.inResponseTo)}><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">` +
+  `${options.issuer ?? PROVIDER}</saml:Issuer><samlp:Status><samlp:StatusCode Value="${options.status ?? SUCCESS}"/>` +
+  `</samlp:Status>${options.before ?? ''}${content}</samlp:Response>`
 
 export interface Signing {
   readonly over?: 'Assertion' | 'Response' | 'LogoutRequest'
@@ -145,11 +148,11 @@ const further = Object.fromEntries(
 )
 
 /** A whole answer whose assertion is signed, the usual kind. */
-export function answer(service: Service, by: Identity, wish: Wish = {}): string {
-  return responseXml(service, wish, signed(assertionXml(service, wish), { by }))
+export function signedResponse(service: Service, by: Identity, options: AssertionOptions = {}): string {
+  return responseXml(service, options, signed(assertionXml(service, options), { by }))
 }
 
-export interface ProviderWish {
+export interface MetadataOptions {
   readonly keys: readonly Identity[]
   readonly signIn?: { readonly binding: string; readonly url: string }
   readonly signOut?: { readonly binding: string; readonly url: string }
@@ -158,9 +161,9 @@ export interface ProviderWish {
 
 const pemBody = (pem: string): string => pem.replace(/-----[A-Z ]+-----|\s/g, '')
 
-export function metadataXml(wish: ProviderWish): string {
-  const { signIn = { binding: 'HTTP-Redirect', url: 'https://login.example.org/sso' }, signOut } = wish
-  const keys = wish.keys.map(
+export function metadataXml(options: MetadataOptions): string {
+  const { signIn = { binding: 'HTTP-Redirect', url: 'https://login.example.org/sso' }, signOut } = options
+  const keys = options.keys.map(
     ({ certificate }) =>
       `<md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="${DSIG}"><ds:X509Data><ds:X509Certificate>` +
       `${pemBody(certificate)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`,
@@ -168,7 +171,7 @@ export function metadataXml(wish: ProviderWish): string {
   const service = (name: string, { binding, url }: { binding: string; url: string }): string =>
     `<md:${name} Binding="urn:oasis:names:tc:SAML:2.0:bindings:${binding}" Location="${url}"/>`
   return (
-    `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${wish.entityId ?? PROVIDER}">` +
+    `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${options.entityId ?? PROVIDER}">` +
     '<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">' +
     keys.join('') +
     (signOut ? service('SingleLogoutService', signOut) : '') +

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { type Got, World } from '../../e2e/edges/world.ts'
+import { type EdgeResponse, World } from '../../e2e/edges/world.ts'
 import { Provider } from './provider.ts'
 import { sharedKeys } from './support.ts'
 import { until } from '../../support/until.ts'
@@ -19,7 +19,7 @@ class Browser {
     this.#world = world
   }
 
-  async open(address: string, form?: URLSearchParams): Promise<Got> {
+  async open(address: string, form?: URLSearchParams): Promise<EdgeResponse> {
     const url = new URL(address)
     this.path.push(`${url.hostname}${url.pathname}`)
     if (url.hostname === '127.0.0.1') return this.#atProvider(url)
@@ -43,7 +43,7 @@ class Browser {
     return typeof location === 'string' ? this.open(new URL(location, address).href) : got
   }
 
-  async #atProvider(url: URL): Promise<Got> {
+  async #atProvider(url: URL): Promise<EdgeResponse> {
     const answer = await fetch(url, { redirect: 'manual' })
     const text = await answer.text()
     if (!text.startsWith('<form'))
@@ -52,7 +52,7 @@ class Browser {
   }
 
   /** Sends a form as it stands in a page. */
-  async send(html: string): Promise<Got> {
+  async send(html: string): Promise<EdgeResponse> {
     const fields = [...html.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
       name,
       value,
@@ -228,7 +228,7 @@ for (const [siteForm, others] of Object.entries(siteForms))
       const saml = {
         idp_metadata: '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="x"/>',
       }
-      await world.route(other, '/', await world.saying('secret'), { saml })
+      await world.route(other, '/', await world.fixedResponse('secret'), { saml })
       const got = await world.ask('closed.example.test')
       assert.equal(got.status, 503)
       assert.doesNotMatch(got.text, /secret/)

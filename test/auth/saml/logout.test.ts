@@ -7,7 +7,7 @@ import type { SourceRow } from '#registry/records/source.ts'
 import { type Identity } from '../../support/openssl.ts'
 import { contentOf } from '../../http/pages/read-reply.ts'
 import { after, metadataXml, PROVIDER, signed } from './documents.ts'
-import { locationOf, Rig, ROUTE, row, settingsOf, sharedKeys } from './support.ts'
+import { locationOf, SamlFixture, ROUTE, row, settingsOf, sharedKeys } from './support.ts'
 
 const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
 
@@ -39,21 +39,21 @@ suite('signing out at a SAML provider', () => {
     session('as_6', 'au_1', 'https://app.example.test', 'edghtsrt_2'),
   ]
 
-  const rigWith = (signOut?: { binding: string; url: string }): Rig =>
-    new Rig(
+  const rigWith = (signOut?: { binding: string; url: string }): SamlFixture =>
+    new SamlFixture(
       settingsOf(keys, { idp_metadata: metadataXml({ keys: [keys.idp], ...(signOut && { signOut }) }) }),
       { rows },
     )
   const redirecting = () => rigWith({ binding: 'HTTP-Redirect', url: 'https://login.example.org/slo' })
 
-  const logoutXml = (rig: Rig, wish: Wish = {}): string =>
+  const logoutXml = (rig: SamlFixture, wish: Wish = {}): string =>
     '<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ' +
     `ID="_l1" Version="2.0" IssueInstant="${after(wish.issued ?? 0)}" NotOnOrAfter="${after(wish.until ?? 60)}" ` +
     `Destination="${wish.destination ?? rig.service.sloUrl}"><saml:Issuer>${wish.issuer ?? PROVIDER}</saml:Issuer>` +
     `<saml:NameID>${wish.nameId ?? 'anna'}</saml:NameID><samlp:SessionIndex>s1</samlp:SessionIndex></samlp:LogoutRequest>`
 
   const byRedirect = (
-    rig: Rig,
+    rig: SamlFixture,
     xml: string,
     by: Identity = keys.idp,
     change = (query: string) => query,
@@ -63,7 +63,7 @@ suite('signing out at a SAML provider', () => {
     const signature = sign('sha256', Buffer.from(query), by.key).toString('base64')
     return rig.get(`/saml/${ROUTE}/slo?${change(`${query}&Signature=${encodeURIComponent(signature)}`)}`)
   }
-  const byForm = (rig: Rig, xml: string): Promise<Reply> =>
+  const byForm = (rig: SamlFixture, xml: string): Promise<Reply> =>
     rig.post(`/saml/${ROUTE}/slo`, { SAMLRequest: Buffer.from(xml).toString('base64') })
 
   test('ends the sessions of that user at that route and no other, and responds to the provider', async () => {

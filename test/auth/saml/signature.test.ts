@@ -6,12 +6,12 @@ import { canonical } from '#auth/saml/canonical.ts'
 import { signedXml } from '#auth/saml/sign.ts'
 import { signatureIn, verified } from '#auth/saml/signature.ts'
 import { type Element, readMessage, within } from '#auth/saml/xml.ts'
-import { answer, assertionXml, responseXml, signed } from './documents.ts'
-import { Rig, settingsOf, sharedKeys } from './support.ts'
+import { signedResponse, assertionXml, responseXml, signed } from './documents.ts'
+import { SamlFixture, settingsOf, sharedKeys } from './support.ts'
 import { assertionWrappings, responseWrappings, sameId } from './wrapping.ts'
 
 const keys = await sharedKeys()
-const rig = new Rig(settingsOf(keys))
+const rig = new SamlFixture(settingsOf(keys))
 
 suite('what is read under a signature', () => {
   const trusted = () => [new X509Certificate(keys.idp.certificate).publicKey]
@@ -34,8 +34,8 @@ suite('what is read under a signature', () => {
       ...Object.values(responseWrappings).map(wrap =>
         wrap(signed(whole, { by: keys.idp, over: 'Response' })),
       ),
-      ...Object.values(assertionWrappings).map(wrap => wrap(answer(rig.service, keys.idp))),
-      sameId(answer(rig.service, keys.idp)),
+      ...Object.values(assertionWrappings).map(wrap => wrap(signedResponse(rig.service, keys.idp))),
+      sameId(signedResponse(rig.service, keys.idp)),
     ]
     for (const xml of documents) {
       assert.match(xml, /admin/)
@@ -44,7 +44,7 @@ suite('what is read under a signature', () => {
   })
 
   test('is found where nothing is wrong', () => {
-    const [element] = vouchedFor(answer(rig.service, keys.idp))
+    const [element] = vouchedFor(signedResponse(rig.service, keys.idp))
     assert.ok(element)
     assert.match(canonical(element), />anna</)
     assert.doesNotMatch(canonical(element), /Signature/)

@@ -6,11 +6,11 @@ import { SignedXml } from 'xml-crypto'
 import { ReplayGuard } from '#auth/saml/replay-guard.ts'
 import type { SamlSettings } from '#auth/saml/place.ts'
 import { contentOf } from '../../http/pages/read-reply.ts'
-import { answer, EMAIL, metadataXml, responseXml } from './documents.ts'
-import { ASKED, CONFIG, locationOf, rigsWith, ROUTE, sharedKeys } from './support.ts'
+import { signedResponse, EMAIL, metadataXml, responseXml } from './documents.ts'
+import { REQUEST_ID, CONFIG, locationOf, fixturesWith, ROUTE, sharedKeys } from './support.ts'
 
 const keys = await sharedKeys()
-const { rigOf, sent } = rigsWith(keys)
+const { rigOf, sent } = fixturesWith(keys)
 
 suite('signing in with SAML', () => {
   const ask = { callback: 'https://idp.example.test/oauth2/callback', state: 'the state', forceReauth: false }
@@ -111,22 +111,29 @@ suite('signing in with SAML', () => {
   test('ends the session when the provider does', async () => {
     const rig = rigOf()
     const reply = await rig.acs(
-      answer(rig.service, keys.idp, { inResponseTo: ASKED, sessionUntil: 600 }),
+      signedResponse(rig.service, keys.idp, { inResponseTo: REQUEST_ID, sessionUntil: 600 }),
       rig.state(),
     )
     const { parameters = new URLSearchParams() } = rig.handed(new URL(locationOf(reply))) ?? {}
-    const { until = 0 } = await rig.method.finish({ parameters, memory: { request: ASKED }, callback: '' })
+    const { until = 0 } = await rig.method.finish({
+      parameters,
+      memory: { request: REQUEST_ID },
+      callback: '',
+    })
     assert.ok(Math.abs(until - Date.now() - 600_000) < 30_000)
   })
 
   test("shows the provider's status when the sign-in failed", async () => {
     const rig = rigOf()
     const status = 'urn:oasis:names:tc:SAML:2.0:status:Responder'
-    const reply = await rig.acs(responseXml(rig.service, { inResponseTo: ASKED, status }, ''), rig.state())
+    const reply = await rig.acs(
+      responseXml(rig.service, { inResponseTo: REQUEST_ID, status }, ''),
+      rig.state(),
+    )
     assert.equal(reply.refusal, 'saml_refused')
     assert.match(contentOf(reply), /"Responder"/)
     const evil = await rig.acs(
-      responseXml(rig.service, { inResponseTo: ASKED, status: 'call +1 555' }, ''),
+      responseXml(rig.service, { inResponseTo: REQUEST_ID, status: 'call +1 555' }, ''),
       rig.state(),
     )
     assert.doesNotMatch(contentOf(evil), /555/)
@@ -196,7 +203,9 @@ suite('signing in with SAML', () => {
 
   test('a form must have one message', async () => {
     const rig = rigOf()
-    const message = Buffer.from(answer(rig.service, keys.idp, { inResponseTo: ASKED })).toString('base64')
+    const message = Buffer.from(signedResponse(rig.service, keys.idp, { inResponseTo: REQUEST_ID })).toString(
+      'base64',
+    )
     const state = rig.state()
     const twice = await rig.post(`/saml/${ROUTE}/acs`, [
       ['SAMLResponse', message],

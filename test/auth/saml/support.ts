@@ -19,16 +19,16 @@ import { request } from '../../gateway/modules/support.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
 import { gatewayInfo } from '../../support/gateway-info.ts'
 import { testLog } from '../../support/secrets.ts'
-import { answer, metadataXml, PERSISTENT, type Wish } from './documents.ts'
+import { signedResponse, metadataXml, PERSISTENT, type AssertionOptions } from './documents.ts'
 import { Folder } from '../../support/folder.ts'
 
 export const ROUTE = 'edghtsrt_1'
 export const CONFIG = 'ec_1'
 export const ORIGIN = 'https://app.example.test'
 /** The request that answers are to, where nothing else is said. */
-export const ASKED = '_request1'
+export const REQUEST_ID = '_request1'
 
-export const facts = gatewayInfo({ domain: 'example.test' })
+export const info = gatewayInfo({ domain: 'example.test' })
 
 /** Keys of a provider, of the same one before it changed them, and of another provider. */
 async function newKeys() {
@@ -90,7 +90,7 @@ export const row = (kind: string, id: string, body: object, parent: string | nul
 export type Outcome = { readonly user: User } | { readonly refused: ErrorName | undefined }
 
 /** The central address and one place that it serves, without a network. */
-export class Rig {
+export class SamlFixture {
   readonly records = new Records()
   readonly seal = new Seal(Buffer.alloc(32, 7))
   readonly ended: string[] = []
@@ -107,7 +107,7 @@ export class Rig {
   ) {
     this.#placeId = placeId
     this.placesAt = () => [...others, placeId]
-    this.service = samlAddresses(placeId, facts)
+    this.service = samlAddresses(placeId, info)
     this.records.snapshot([
       row('https_edge', 'edghts_1', { hostports: ['app.example.test:443', '*.wild.test:443'] }),
       row('https_edge_route', ROUTE, { saml: placeId === ROUTE ? settings : null }, 'edghts_1'),
@@ -119,12 +119,12 @@ export class Rig {
     this.#central = samlRoutes({
       records: this.records,
       seal: this.seal,
-      info: facts,
+      info,
       userSessions: { ended: async id => void this.ended.push(id) },
       placesAt: (scheme, host) => this.placesAt(scheme, host),
       log: testLog(),
     })
-    this.method = samlMethod({ placeId, settings, info: facts, seal: this.seal, used: new ReplayGuard() })
+    this.method = samlMethod({ placeId, settings, info, seal: this.seal, used: new ReplayGuard() })
   }
 
   get(path: string): Promise<Reply> {
@@ -176,11 +176,11 @@ export class Rig {
 export const forms = { 'one route': [], 'several routes': ['edghtsrt_8', 'edghtsrt_9'] } as const
 
 /** How rigs are made with these keys, and what comes of an answer of the provider there. */
-export const rigsWith = (keys: Keys, others: readonly string[] = []) => ({
-  rigOf: (changes: Partial<SamlSettings> = {}, placeId = ROUTE): Rig =>
-    new Rig(settingsOf(keys, changes), { placeId, others }),
-  sent: (rig: Rig, wish: Wish = {}): Promise<Outcome> =>
-    rig.outcome(answer(rig.service, keys.idp, { inResponseTo: ASKED, ...wish }), ASKED),
+export const fixturesWith = (keys: Keys, others: readonly string[] = []) => ({
+  rigOf: (changes: Partial<SamlSettings> = {}, placeId = ROUTE): SamlFixture =>
+    new SamlFixture(settingsOf(keys, changes), { placeId, others }),
+  sent: (rig: SamlFixture, wish: AssertionOptions = {}): Promise<Outcome> =>
+    rig.outcome(signedResponse(rig.service, keys.idp, { inResponseTo: REQUEST_ID, ...wish }), REQUEST_ID),
 })
 
 const unreachable = async (): Promise<Reply> => assert.fail('the central address passes nothing on')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { launchChromium } from '../../support/chromium.ts'
 import { until } from '../../support/until.ts'
-import type { Surfer } from '../oidc/openid.ts'
+import type { EdgeBrowser } from '../oidc/openid-provider.ts'
 import { ann } from '../providers/support.ts'
 import { sharedKeys } from '../saml/support.ts'
 import { HOST, locationOf, pairsOf, RoutesSite, seenIn } from './routes-site.ts'
@@ -18,13 +18,13 @@ suite('a route with several ways to sign in', () => {
   after(() => site[Symbol.asyncDispose]())
 
   /** The links of the page to choose from, as a client gets them at some path of the route. */
-  const choices = async (surfer: Surfer, target = '/any'): Promise<[text: string, url: string][]> => [
+  const choices = async (surfer: EdgeBrowser, target = '/any'): Promise<[text: string, url: string][]> => [
     ...site.linksIn(await surfer.go(site.url + target)),
   ]
 
   test('offers every provider on a page without scripts, and each signs in', async () => {
     const users: (string | undefined)[] = []
-    const offered = await choices(site.surfer(), '/any/deep?x=1')
+    const offered = await choices(site.browser(), '/any/deep?x=1')
     const host = new URL(site.openid.issuer).host
     const idp = new URL(/entityID="([^"]+)"/.exec(site.saml.metadata)?.[1] ?? '').host
     assert.deepEqual(
@@ -32,7 +32,7 @@ suite('a route with several ways to sign in', () => {
       ['Sign in with GitLab', `Sign in with ${host}`, `Sign in with ${idp}`],
     )
     for (const at of offered.keys()) {
-      const surfer = site.surfer()
+      const surfer = site.browser()
       const url = (await choices(surfer, '/any/deep?x=1'))[at]?.[1] ?? ''
       const page = await surfer.signIn(url, 'anna')
       assert.equal(page.url, `${site.url}/any/deep?x=1`, page.text)
@@ -46,7 +46,7 @@ suite('a route with several ways to sign in', () => {
   })
 
   test('replaces the session when the user signs in with another provider', async () => {
-    const surfer = site.surfer()
+    const surfer = site.browser()
     const count = await site.sessionsAt('/any')
     for (const at of [0, 1]) {
       const again = `/auth/authn?route=${site.idOf('/any')}`
@@ -67,11 +67,11 @@ suite('a route with several ways to sign in', () => {
       const names = ['to', 'return_to', 'next', 'url', 'redirect_uri', 'state']
       const query = names.map(name => `${name}=${encodeURIComponent(place)}`).join('&')
       const url = `${site.url}/.adit/sign-in?route=${route}&${query}`
-      const shown = await site.surfer().go(url)
+      const shown = await site.browser().go(url)
       assert.deepEqual([shown.status, site.linksIn(shown).size], [200, 3])
       const links = [...site.linksIn(shown).values()]
       assert.ok(links.every(link => link.startsWith(`${site.url}/.adit/sign-in?route=${route}&`)))
-      const page = await site.surfer().signIn(`${url}&with=oidc`, 'anna')
+      const page = await site.browser().signIn(`${url}&with=oidc`, 'anna')
       assert.equal(page.url, `${site.url}/`)
     }
     // What was made for another route or with another provider does not count either.
@@ -105,7 +105,7 @@ suite('a route with several ways to sign in', () => {
       ['/any', '/team'],
     ] as const) {
       await site.learn(path)
-      const surfer = site.surfer()
+      const surfer = site.browser()
       const form = await site.saml.form('', `${site.url}${path}/start`)
       const page = await surfer.finish({ status: 200, text: form, url: site.url, code: undefined }, '')
       assert.equal(page.url, `${site.url}${path}/start`, page.text)
@@ -115,7 +115,7 @@ suite('a route with several ways to sign in', () => {
   })
 
   test('SAML sign-out at the provider ends the session of one route', async () => {
-    const surfer = site.surfer()
+    const surfer = site.browser()
     for (const path of ['/team', '/any']) {
       await site.learn(path)
       const form = await site.saml.form('', `${site.url}${path}`)

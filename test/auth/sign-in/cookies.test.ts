@@ -8,9 +8,9 @@ import {
   readCookies,
   routeTag,
 } from '#auth/sign-in/cookies.ts'
-import { anna, Browser, cookiesOf, PAGE, Scripted, Site } from './support.ts'
+import { anna, Browser, cookiesOf, PAGE, ScriptedMethod, Site } from './support.ts'
 
-function start(changed = {}, method = new Scripted()) {
+function start(changed = {}, method = new ScriptedMethod()) {
   const site = new Site()
   const handler = site.handler(method, changed)
   return { site, method, handler, browser: new Browser(site, handler) }
@@ -120,7 +120,7 @@ suite('SEC-17: the session cookie', () => {
   })
 
   test('is spread over at most five, each small enough for browsers', async () => {
-    const method = Object.assign(new Scripted(), { passesTokens: true })
+    const method = Object.assign(new ScriptedMethod(), { passesTokens: true })
     for (const [length, count] of [
       [100, 1],
       [3000, 2],
@@ -138,7 +138,7 @@ suite('SEC-17: the session cookie', () => {
   })
 
   test('omits its tokens when they are too long', async () => {
-    const method = Object.assign(new Scripted(), { passesTokens: true })
+    const method = Object.assign(new ScriptedMethod(), { passesTokens: true })
     const { site, browser } = start({}, method)
     method.granted = { ...anna, accessToken: 'x'.repeat(7000), refreshToken: 'y'.repeat(8000) }
     const cookies = cookiesOf(await browser.signIn()).filter(cookie => cookie.includes('session'))

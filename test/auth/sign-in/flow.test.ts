@@ -4,11 +4,11 @@ import { Problem } from '#base/errors.ts'
 import { answerUrl } from '#auth/sign-in/provider-response.ts'
 import { IDP_INITIATED } from '#auth/sign-in/flow.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
-import { anna, Browser, cookiesOf, locationOf, PAGE, Scripted, Site, textOf } from './support.ts'
+import { anna, Browser, cookiesOf, locationOf, PAGE, ScriptedMethod, Site, textOf } from './support.ts'
 
 function start(changed = {}) {
   const site = new Site()
-  const method = new Scripted()
+  const method = new ScriptedMethod()
   const handler = site.handler(method, changed)
   return { site, method, handler, browser: new Browser(site, handler) }
 }
@@ -80,7 +80,10 @@ suite('signing in', () => {
   for (const [name, ask] of Object.entries(programs))
     test(`answers 401 to what cannot follow a redirect: ${name}`, async () => {
       const { site } = start()
-      const reply = await site.ask(site.handler(new Scripted()), { url: 'https://app.test/data', ...ask })
+      const reply = await site.ask(site.handler(new ScriptedMethod()), {
+        url: 'https://app.test/data',
+        ...ask,
+      })
       assert.equal(reply.head.status, 401)
       assert.equal(reply.head.fields.get('adit-error-code'), 'ERR_ADIT_90110')
       assert.equal(locationOf(reply), '')
@@ -144,7 +147,7 @@ suite('signing in', () => {
     assert.equal(browser.cookieLine('app.test'), '')
     assert.equal(site.book.ends.length, 1)
     const fields = held + PAGE
-    const replayed = await site.ask(site.handler(new Scripted()), { url: 'https://app.test/', fields })
+    const replayed = await site.ask(site.handler(new ScriptedMethod()), { url: 'https://app.test/', fields })
     assert.equal(replayed.head.status, 302)
   })
 
@@ -268,7 +271,7 @@ suite('SEC-15: a state', () => {
     const { site, browser, method } = start()
     const begun = await browser.go('https://app.test/')
     const back = locationOf(await browser.go(browser.callback(begun)))
-    const other = new Scripted()
+    const other = new ScriptedMethod()
     other.fingerprint = 'two'
     const refused = await browser.go(back, {}, site.handler(other))
     assert.equal(refused.head.fields.get('adit-error-code'), 'ERR_ADIT_3120')
@@ -295,7 +298,7 @@ suite('SEC-15: a state', () => {
     }
     const url = answerUrl(seal, { state, parameters: new URLSearchParams() }) ?? ''
     assert.equal((await browser.go(url)).head.status, 400)
-    const willing = Object.assign(new Scripted(), { allowsIdpInitiated: true })
+    const willing = Object.assign(new ScriptedMethod(), { allowsIdpInitiated: true })
     const done = await browser.go(url, {}, site.handler(willing))
     assert.equal(locationOf(done), 'https://app.test/there')
     assert.equal(method.finished.length, 0)

@@ -4,11 +4,11 @@ import { ChunkScanner, requestTrailers } from '#http/http1-chunks.ts'
 import { trailerLines } from '#http/http2/fields.ts'
 import { HeaderField } from '#http2/header-field.ts'
 import { isIdentityName } from '#http/identity-names.ts'
-import { anna, Browser, Scripted, Site } from './support.ts'
+import { anna, Browser, ScriptedMethod, Site } from './support.ts'
 
 async function seen(authResult = anna, fields = '', passesTokens = false) {
   const site = new Site()
-  const method = Object.assign(new Scripted(), { granted: authResult, passesTokens })
+  const method = Object.assign(new ScriptedMethod(), { granted: authResult, passesTokens })
   const browser = new Browser(site, site.handler(method))
   await browser.signIn()
   await browser.go('https://app.test/', { fields })
@@ -21,7 +21,7 @@ async function seen(authResult = anna, fields = '', passesTokens = false) {
 
 test('later handlers of a request know its user', async () => {
   const site = new Site()
-  const browser = new Browser(site, site.handler(new Scripted()))
+  const browser = new Browser(site, site.handler(new ScriptedMethod()))
   await browser.signIn()
   for (let at = 0; at < 2; at++) {
     await browser.go('https://app.test/')

@@ -3,11 +3,11 @@ import { suite, test } from 'node:test'
 import { World } from '../../e2e/edges/world.ts'
 import { head, readAnswer, sentPlain } from '../../e2e/edges/security/support.ts'
 import { HostileProvider } from '../oidc/hostile-provider.ts'
-import { Browser, cookiesOf, locationOf, Scripted, Site } from './support.ts'
+import { Browser, cookiesOf, locationOf, ScriptedMethod, Site } from './support.ts'
 
 function start() {
   const site = new Site()
-  const handler = site.handler(new Scripted())
+  const handler = site.handler(new ScriptedMethod())
   return { site, handler, browser: new Browser(site, handler) }
 }
 

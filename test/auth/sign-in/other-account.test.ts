@@ -3,21 +3,21 @@ import { suite, test } from 'node:test'
 import { Problem } from '#base/errors.ts'
 import type { Reply } from '#http/exchange.ts'
 import type { AuthResult } from '#auth/sign-in/sign-in.ts'
-import { anna, Browser, cookiesOf, locationOf, offerOf, Scripted, Site, textOf } from './support.ts'
+import { anna, Browser, cookiesOf, locationOf, offerOf, ScriptedMethod, Site, textOf } from './support.ts'
 
 const bob: AuthResult = { identity: { ...anna.identity, id: 'user-2', username: 'bob' } }
 
 /** A provider with an account that is not allowed, unless the user chooses another one. */
-class Picky extends Scripted {
+class Picky extends ScriptedMethod {
   allows = false
 
-  override async finish(answer: Parameters<Scripted['finish']>[0]): Promise<AuthResult> {
+  override async finish(answer: Parameters<ScriptedMethod['finish']>[0]): Promise<AuthResult> {
     if (!this.allows) throw new Problem('oauth_not_allowed', { provider: 'Provider', account: 'x@y.test' })
     return super.finish(answer)
   }
 }
 
-function start(...methods: readonly Scripted[]) {
+function start(...methods: readonly ScriptedMethod[]) {
   const site = new Site()
   const offers = methods.map((method, at) => offerOf(method, {}, { key: `m${at}`, title: `Provider ${at}` }))
   return { site, browser: new Browser(site, site.signIn.handler(offers, { id: 'route_1' })) }
@@ -58,7 +58,7 @@ suite('a user whose account is not allowed', () => {
   })
 
   test('can choose another provider, too', async () => {
-    const other = new Scripted()
+    const other = new ScriptedMethod()
     const { browser } = start(new Picky(), other)
     const chooser = await browser.go(locationOf(await browser.go('https://app.test/deep')), HTML)
     const [, first = ''] = /<a href="([^"]+)">Sign in with Provider 0</.exec(textOf(chooser)) ?? []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { returnTarget, returnUrl } from '#auth/sign-in/flow.ts'
-import { Browser, locationOf, Scripted, Site } from './support.ts'
+import { Browser, locationOf, ScriptedMethod, Site } from './support.ts'
 
 const ORIGIN = 'https://app.test'
 
@@ -67,7 +67,7 @@ suite('SEC-16: there are no open redirects', () => {
 
   test('by the requested URL, through a whole sign-in', async () => {
     const site = new Site()
-    const handler = site.handler(new Scripted())
+    const handler = site.handler(new ScriptedMethod())
     for (const payload of payloads.filter(each => each.startsWith('/') && !/[\r\n\0\t]/.test(each))) {
       const browser = new Browser(site, handler)
       const done = await browser.signIn(`${ORIGIN}${payload}`)
@@ -77,7 +77,7 @@ suite('SEC-16: there are no open redirects', () => {
 
   test('by parameters of log-in, log-out and the end of a sign-in', async () => {
     const site = new Site()
-    const handler = site.handler(new Scripted())
+    const handler = site.handler(new ScriptedMethod())
     const names = [
       'redirect',
       'redirect_path',
@@ -103,7 +103,7 @@ suite('SEC-16: there are no open redirects', () => {
 
   test('by the Host header: the port is that of the listener', async () => {
     const site = new Site()
-    const browser = new Browser(site, site.handler(new Scripted()))
+    const browser = new Browser(site, site.handler(new ScriptedMethod()))
     const begun = await browser.go('https://app.test:6666/')
     assert.match(
       locationOf(await browser.go(browser.callback(begun))),
@@ -113,7 +113,7 @@ suite('SEC-16: there are no open redirects', () => {
 
   test('by a URL that is too long: "/" is used instead', async () => {
     const site = new Site()
-    const browser = new Browser(site, site.handler(new Scripted()))
+    const browser = new Browser(site, site.handler(new ScriptedMethod()))
     const done = await browser.signIn(`${ORIGIN}/${'x'.repeat(4000)}`)
     assert.equal(locationOf(done), `${ORIGIN}/`)
   })

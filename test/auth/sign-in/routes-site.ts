@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { type Got, World } from '../../e2e/edges/world.ts'
+import { type EdgeResponse, World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
-import { OpenId, type Page, Surfer } from '../oidc/openid.ts'
+import { OpenIdProvider, type Page, EdgeBrowser } from '../oidc/openid-provider.ts'
 import { ProviderServer } from '../providers/provider-server.ts'
 import { CLIENT } from '../providers/provider-shapes.ts'
 import { ann } from '../providers/support.ts'
@@ -19,9 +19,9 @@ export interface Seen {
 }
 
 export const seenIn = ({ text }: Pick<Page, 'text'>): Seen => JSON.parse(text) as Seen
-export const locationOf = ({ headers }: Got): URL => new URL(String(headers['location']))
+export const locationOf = ({ headers }: EdgeResponse): URL => new URL(String(headers['location']))
 /** The cookies that a response sets, as a browser sends them back. */
-export const pairsOf = ({ headers }: Got): string =>
+export const pairsOf = ({ headers }: EdgeResponse): string =>
   [headers['set-cookie'] ?? []]
     .flat()
     .map(line => line.split(';')[0])
@@ -36,7 +36,7 @@ export function targetOf({ hostname, pathname, search }: URL): string {
 /** An edge with every way to sign in: each at a route of its own, and all of them at `/any`. */
 export class RoutesSite implements AsyncDisposable {
   readonly world: World
-  readonly openid: OpenId
+  readonly openid: OpenIdProvider
   readonly gitlab: ProviderServer
   readonly saml: Provider
   readonly modules: Record<'oidc' | 'oauth' | 'saml', Record<string, unknown>>
@@ -45,7 +45,7 @@ export class RoutesSite implements AsyncDisposable {
   readonly routes = new Map<string, string>()
   edge = ''
 
-  private constructor(world: World, openid: OpenId, gitlab: ProviderServer, saml: Provider) {
+  private constructor(world: World, openid: OpenIdProvider, gitlab: ProviderServer, saml: Provider) {
     this.world = world
     this.openid = openid
     this.gitlab = gitlab
@@ -63,7 +63,7 @@ export class RoutesSite implements AsyncDisposable {
     const gitlab = await ProviderServer.start('gitlab', ann)
     const world = await World.start({ domain: DOMAIN, oauth_gitlab_url: gitlab.url, ...settings })
     gitlab.callback = `https://idp.${DOMAIN}:${world.server.bound.https?.port}/oauth2/callback`
-    const openid = await OpenId.start(gitlab.callback)
+    const openid = await OpenIdProvider.start(gitlab.callback)
     const site = new RoutesSite(world, openid, gitlab, await Provider.start(keys.idp))
     await site.#build()
     return site
@@ -92,12 +92,12 @@ export class RoutesSite implements AsyncDisposable {
     return this.routes.get(path) ?? ''
   }
 
-  visit(target: string, cookie = ''): Promise<Got> {
+  visit(target: string, cookie = ''): Promise<EdgeResponse> {
     return this.world.ask(HOST + target, { headers: { accept: 'text/html', ...(cookie && { cookie }) } })
   }
 
   /** Where the callback host sends the response of the OAuth provider to a started sign-in. */
-  async returned(begun: Got): Promise<string> {
+  async returned(begun: EdgeResponse): Promise<string> {
     const back = await fetch(locationOf(begun), { redirect: 'manual' })
     await back.arrayBuffer()
     const { hostname, pathname, search } = new URL(back.headers.get('location') ?? '')
@@ -129,8 +129,8 @@ export class RoutesSite implements AsyncDisposable {
     )
   }
 
-  surfer(): Surfer {
-    return new Surfer(this.world)
+  browser(): EdgeBrowser {
+    return new EdgeBrowser(this.world)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { Got } from '../../e2e/edges/world.ts'
+import type { EdgeResponse } from '../../e2e/edges/world.ts'
 import { until } from '../../support/until.ts'
-import type { Surfer } from '../oidc/openid.ts'
+import type { EdgeBrowser } from '../oidc/openid-provider.ts'
 import { ann } from '../providers/support.ts'
 import { sharedKeys } from '../saml/support.ts'
 import { HOST, locationOf, pairsOf, RoutesSite, seenIn, targetOf } from './routes-site.ts'
@@ -18,7 +18,7 @@ suite('an edge whose routes have different sign-ins', () => {
 
   test('has a session for each, which the API shows with its route', async () => {
     await site.learn('/team')
-    const surfer = site.surfer()
+    const surfer = site.browser()
     const users = new Map<string, string | undefined>()
     for (const path of ['/admin', '/shop', '/team', '/odd']) {
       const page = await surfer.signIn(`${site.url}${path}/page?x=1`, 'anna')
@@ -36,7 +36,7 @@ suite('an edge whose routes have different sign-ins', () => {
   })
 
   test('SEC-17 sends the cookies of no route to a service, and lets no service set them', async () => {
-    const surfer = site.surfer()
+    const surfer = site.browser()
     for (const path of ['/admin', '/odd']) await surfer.signIn(site.url + path, 'anna')
     const mine = surfer
       .cookies(HOST)
@@ -52,11 +52,11 @@ suite('an edge whose routes have different sign-ins', () => {
   })
 
   test('SEC-17 rejects the session of one route at another, under any name', async () => {
-    const pairOf = (surfer: Surfer): [name: string, value: string] => {
+    const pairOf = (surfer: EdgeBrowser): [name: string, value: string] => {
       const [, name = '', value = ''] = /(__Host-[\w.]+session-\w+)=([^;]+)/.exec(surfer.cookies(HOST)) ?? []
       return [name, value]
     }
-    const [anna, bob] = [site.surfer(), site.surfer()]
+    const [anna, bob] = [site.browser(), site.browser()]
     await anna.signIn(`${site.url}/admin`, 'anna')
     await bob.signIn(`${site.url}/odd`, 'bob')
     const [[name, value], [oddName, oddValue]] = [pairOf(anna), pairOf(bob)]
@@ -95,14 +95,14 @@ suite('an edge whose routes have different sign-ins', () => {
     ]
     const cookie = [admin, odd, shop].map(pairsOf).join('; ')
     const count = (await site.sessions()).length
-    const mixed: readonly [asked: Got, other: Got][] = [
+    const mixed: readonly [asked: EdgeResponse, other: EdgeResponse][] = [
       [odd, admin],
       [admin, shop],
     ]
     for (const [asked, other] of mixed) {
       const url = locationOf(asked)
       url.searchParams.set('state', locationOf(other).searchParams.get('state') ?? '')
-      const page = await site.surfer().signIn(url.href, 'anna')
+      const page = await site.browser().signIn(url.href, 'anna')
       // The browser that has both flows brings it.
       const got = await site.visit(targetOf(new URL(page.url)), cookie)
       assert.ok(got.status >= 400, `${got.status} ${got.code}`)
@@ -111,7 +111,7 @@ suite('an edge whose routes have different sign-ins', () => {
   })
 
   test('signs in at two routes in two tabs at once', async () => {
-    const surfer = site.surfer()
+    const surfer = site.browser()
     const first = await surfer.go(`${site.url}/admin/one`)
     const second = await surfer.signIn(`${site.url}/shop/two`, 'anna')
     assert.equal(second.url, `${site.url}/shop/two`)
@@ -121,7 +121,7 @@ suite('an edge whose routes have different sign-ins', () => {
   })
 
   test('signs out of the named route only', async () => {
-    const surfer = site.surfer()
+    const surfer = site.browser()
     for (const path of ['/admin', '/odd']) await surfer.signIn(site.url + path, 'anna')
     const count = (await site.sessions()).length
     for (const query of ['', `?route=${site.idOf('/open')}`, '?route=edghtsrt_x']) {
@@ -138,13 +138,15 @@ suite('an edge whose routes have different sign-ins', () => {
 
   test('SEC-15 does not finish a sign-in whose module was replaced, and ends its sessions', async () => {
     const { world, edge, modules, openid, gitlab } = site
-    const route = await world.route(edge, '/changing', await world.saying('in'), { oauth: modules.oauth })
-    const leadsTo = (origin: string): Promise<Got> =>
+    const route = await world.route(edge, '/changing', await world.fixedResponse('in'), {
+      oauth: modules.oauth,
+    })
+    const leadsTo = (origin: string): Promise<EdgeResponse> =>
       until(() => site.visit('/changing'), {
         fits: got => got.status === 302 && locationOf(got).origin === origin,
       })
     await leadsTo(gitlab.url)
-    const surfer = site.surfer()
+    const surfer = site.browser()
     assert.equal((await surfer.signIn(`${site.url}/changing`, 'ann')).text, 'in')
     const begun = await site.visit('/changing')
     const target = await site.returned(begun)
@@ -162,7 +164,9 @@ suite('an edge whose routes have different sign-ins', () => {
   test("SEC-15 hands nothing to another user's edge", async () => {
     const { world, modules } = site
     const other = await world.edge(['other.example.test'])
-    const theirs = await world.route(other, '/', await world.saying('theirs'), { oauth: modules.oauth })
+    const theirs = await world.route(other, '/', await world.fixedResponse('theirs'), {
+      oauth: modules.oauth,
+    })
     const begun = await until(() => site.visit('/shop'), { fits: ({ status }) => status === 302 })
     const target = await site.returned(begun)
     for (const route of [site.idOf('/shop'), theirs]) {

@@ -3,10 +3,10 @@ import { suite, test } from 'node:test'
 import { applicationSession } from '#contract/kinds/application.ts'
 import { Problem } from '#base/errors.ts'
 import type { AuthResult, SignInConfig } from '#auth/sign-in/sign-in.ts'
-import { anna, Browser, cookiesOf, PAGE, Scripted, Site } from './support.ts'
+import { anna, Browser, cookiesOf, PAGE, ScriptedMethod, Site } from './support.ts'
 
 /** A method whose provider can be asked again. */
-class Asking extends Scripted {
+class Asking extends ScriptedMethod {
   checks: AuthResult[] = []
   verdict: () => Promise<AuthResult> = async () => this.granted
 
@@ -21,7 +21,7 @@ class Asking extends Scripted {
   }
 }
 
-async function signedIn<Method extends Scripted>(method: Method, changed: Partial<SignInConfig> = {}) {
+async function signedIn<Method extends ScriptedMethod>(method: Method, changed: Partial<SignInConfig> = {}) {
   const site = new Site()
   const handler = site.handler(method, changed)
   const browser = new Browser(site, handler)
@@ -34,7 +34,7 @@ async function signedIn<Method extends Scripted>(method: Method, changed: Partia
 
 suite('SEC-19: a session', () => {
   test('ends when it was not used for the inactivity timeout', async () => {
-    const { site, status } = await signedIn(new Scripted(), { inactivityTimeout: 600 })
+    const { site, status } = await signedIn(new ScriptedMethod(), { inactivityTimeout: 600 })
     site.clock.pass(599)
     assert.equal(await status(), 200)
     site.clock.pass(600)
@@ -42,7 +42,7 @@ suite('SEC-19: a session', () => {
   })
 
   test('stays valid while it is used', async () => {
-    const { site, status } = await signedIn(new Scripted(), { inactivityTimeout: 600 })
+    const { site, status } = await signedIn(new ScriptedMethod(), { inactivityTimeout: 600 })
     for (let at = 0; at < 50; at++) {
       site.clock.pass(500)
       assert.equal(await status(), 200)
@@ -54,7 +54,7 @@ suite('SEC-19: a session', () => {
       [3600, 60],
       [100, 10],
     ] as const) {
-      const { site, browser } = await signedIn(new Scripted(), { inactivityTimeout: timeout })
+      const { site, browser } = await signedIn(new ScriptedMethod(), { inactivityTimeout: timeout })
       const renewals = []
       for (let second = 0; second < every * 3; second++) {
         site.clock.pass(1)
@@ -65,7 +65,7 @@ suite('SEC-19: a session', () => {
   })
 
   test('renews no cookie where only its whole duration is limited', async () => {
-    const { site, browser } = await signedIn(new Scripted(), { maximumDuration: 7200 })
+    const { site, browser } = await signedIn(new ScriptedMethod(), { maximumDuration: 7200 })
     for (let at = 0; at < 10; at++) {
       site.clock.pass(600)
       assert.deepEqual(cookiesOf(await browser.go('https://app.test/')), [])
@@ -73,7 +73,10 @@ suite('SEC-19: a session', () => {
   })
 
   test('ends at its maximum duration, however much it is used', async () => {
-    const { site, status } = await signedIn(new Scripted(), { maximumDuration: 3600, inactivityTimeout: 600 })
+    const { site, status } = await signedIn(new ScriptedMethod(), {
+      maximumDuration: 3600,
+      inactivityTimeout: 600,
+    })
     for (let at = 0; at < 8; at++) {
       site.clock.pass(449)
       assert.equal(await status(), 200)
@@ -83,7 +86,7 @@ suite('SEC-19: a session', () => {
   })
 
   test('ends with the session at the provider', async () => {
-    const method = new Scripted()
+    const method = new ScriptedMethod()
     const site = new Site()
     method.granted = { ...anna, until: site.clock.time + 300_000 }
     const browser = new Browser(site, site.handler(method))
@@ -95,13 +98,13 @@ suite('SEC-19: a session', () => {
   })
 
   test('follows limits that became stricter after it started', async () => {
-    const { site, method, status } = await signedIn(new Scripted())
+    const { site, method, status } = await signedIn(new ScriptedMethod())
     site.clock.pass(1000)
     assert.equal(await status(site.handler(method, { maximumDuration: 999 })), 302)
   })
 
   test('without any limit lasts for a year and more', async () => {
-    const { site, status } = await signedIn(new Scripted())
+    const { site, status } = await signedIn(new ScriptedMethod())
     for (let month = 0; month < 24; month++) {
       site.clock.pass(30 * 24 * 3600)
       assert.equal(await status(), 200)
@@ -109,7 +112,7 @@ suite('SEC-19: a session', () => {
   })
 
   test('ends with the next request when its row is deleted', async () => {
-    const { site, status } = await signedIn(new Scripted())
+    const { site, status } = await signedIn(new ScriptedMethod())
     const [id = ''] = site.book.sessionIds
     site.clock.pass(10)
     assert.equal(await status(), 200)
@@ -118,7 +121,7 @@ suite('SEC-19: a session', () => {
   })
 
   test('whose row has not arrived yet is waited for when it is new', async () => {
-    const { site, method, browser } = await signedIn(new Scripted())
+    const { site, method, browser } = await signedIn(new ScriptedMethod())
     const fields = browser.cookieLine('app.test')
     const [id = ''] = site.book.sessionIds
     const elsewhere = new Site(Buffer.alloc(32, 7), undefined, site.clock)
@@ -130,7 +133,7 @@ suite('SEC-19: a session', () => {
   })
 
   test('is reported as used at most once a minute', async () => {
-    const { site, status } = await signedIn(new Scripted())
+    const { site, status } = await signedIn(new ScriptedMethod())
     for (let second = 0; second < 180; second += 5) {
       site.clock.pass(5)
       assert.equal(await status(), 200)
@@ -249,8 +252,8 @@ suite('SEC-19: the provider', () => {
   })
 
   test('that cannot be queried requires a new sign-in when the configuration changed', async () => {
-    const { site, status } = await signedIn(new Scripted())
-    assert.equal(await status(site.handler(Object.assign(new Scripted(), { fingerprint: 'two' }))), 302)
+    const { site, status } = await signedIn(new ScriptedMethod())
+    assert.equal(await status(site.handler(Object.assign(new ScriptedMethod(), { fingerprint: 'two' }))), 302)
   })
 
   test('is not queried for sessions without tokens: these end when a check is due', async () => {

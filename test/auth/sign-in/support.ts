@@ -38,7 +38,7 @@ export class Clock {
 }
 
 /** Writes rows where the gateway reads them, as the server does by way of its store. */
-export class Book implements UserSessionStore {
+export class MemorySessions implements UserSessionStore {
   readonly records = new Records()
   readonly arrivals: SignedInUser[] = []
   readonly uses: string[] = []
@@ -91,7 +91,7 @@ export class Book implements UserSessionStore {
 }
 
 /** A method whose provider returns what a test sets. */
-export class Scripted implements SignInMethod {
+export class ScriptedMethod implements SignInMethod {
   readonly provider = { name: 'scripted', url: 'https://provider.test' }
   fingerprint = 'one'
   passesTokens = false
@@ -127,7 +127,7 @@ export const offerOf = (
 /** Sign-in with a clock of its own, and a service behind that shows what it was sent. */
 export class Site {
   readonly clock = new Clock()
-  readonly book = new Book()
+  readonly book = new MemorySessions()
   readonly signIn: SignIn
   /** Undefined where there is no listener for HTTPS. */
   httpsPort: number | undefined = 443
@@ -139,7 +139,7 @@ export class Site {
   /** Fields of what the service answers. */
   answer = ''
 
-  constructor(key = Buffer.alloc(32, 7), book?: Book, clock?: Clock) {
+  constructor(key = Buffer.alloc(32, 7), book?: MemorySessions, clock?: Clock) {
     if (book) this.book = book
     if (clock) this.clock = clock
     const httpsPort = (): number | undefined => this.httpsPort

@@ -12,7 +12,7 @@ import { ProviderServer } from '../providers/provider-server.ts'
 import { CLIENT } from '../providers/provider-shapes.ts'
 import { ann } from '../providers/support.ts'
 import { HostileProvider } from '../oidc/hostile-provider.ts'
-import { OpenId, Surfer } from '../oidc/openid.ts'
+import { OpenIdProvider, EdgeBrowser } from '../oidc/openid-provider.ts'
 import { workerCounts } from '../../support/workers.ts'
 
 const DOMAIN = 'gate.test'
@@ -23,7 +23,7 @@ const HTML = { accept: 'text/html' }
 /** A victim's endpoint, an attacker's endpoint, and the provider that the victim uses. */
 class Scene implements AsyncDisposable {
   readonly world: World
-  readonly provider: OpenId
+  readonly provider: OpenIdProvider
   readonly site: string
   /** The targets of all requests that the attacker's services got. */
   readonly captured: string[] = []
@@ -31,7 +31,7 @@ class Scene implements AsyncDisposable {
   readonly served: (string | undefined)[] = []
   readonly #closers: (() => Promise<unknown>)[] = []
 
-  constructor(world: World, provider: OpenId) {
+  constructor(world: World, provider: OpenIdProvider) {
     this.world = world
     this.provider = provider
     this.site = `https://${SHOP}:${world.server.bound.https?.port}`
@@ -42,7 +42,7 @@ class Scene implements AsyncDisposable {
     const world = await World.start({ domain: DOMAIN, oauth_gitlab_url: gitlab.url, ...settings })
     const callback = `https://idp.${DOMAIN}:${world.server.bound.https?.port}/oauth2/callback`
     gitlab.callback = callback
-    const scene = new Scene(world, await OpenId.start(callback))
+    const scene = new Scene(world, await OpenIdProvider.start(callback))
     scene.closing(() => gitlab[Symbol.asyncDispose]())
     const forwardTo = await world.service(({ headers }, response) => {
       scene.served.push(headers['adit-auth-user-id'] as string | undefined)
@@ -154,7 +154,7 @@ suite('a sign-in that was begun at another endpoint', () => {
       const { url, cookie } = await scene.begin(SHOP)
       const shopState = url.searchParams.get('state') ?? ''
       url.searchParams.set('state', evilState)
-      const victim = new Surfer(scene.world)
+      const victim = new EdgeBrowser(scene.world)
       const page = await victim.signIn(url.href, 'victim')
       assert.deepEqual(scene.captured, [])
       assert.ok(!victim.path.some(path => path.startsWith(EVIL)), victim.path.join(' '))
@@ -179,7 +179,7 @@ suite("a provider of the attacker's own", () => {
       await using scene = await Scene.start('oauth', { workers })
       await using hostile = await HostileProvider.start()
       await scene.evil(hostile.issuer)
-      const victim = new Surfer(scene.world)
+      const victim = new EdgeBrowser(scene.world)
       // The victim begins at the attacker's endpoint, whose provider sends it on to the real one.
       const { url, cookie } = await scene.begin(SHOP)
       const shopState = url.searchParams.get('state') ?? ''

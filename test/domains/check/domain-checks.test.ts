@@ -4,7 +4,7 @@ import type { CheckedDomain } from '#contract/domain-check.ts'
 import { FakeAuthority } from '../../acme/fake-authority.ts'
 import { FakeDns } from '../../acme/fake-dns.ts'
 import { ISSUING, World } from '../../acme/world.ts'
-import { assertRefused, made, onEachStore } from '../../support/each-store.ts'
+import { assertRefused, createResource, onEachStore } from '../../support/each-store.ts'
 import { newMember } from '../../support/members.ts'
 import { until } from '../../support/until.ts'
 
@@ -39,7 +39,9 @@ onEachStore(
     }
 
     test('says which record is missing, and what DNS has instead', async () => {
-      const { id, cname_target: target } = await made(api(), '/reserved_domains', { domain: 'a.example.org' })
+      const { id, cname_target: target } = await createResource(api(), '/reserved_domains', {
+        domain: 'a.example.org',
+      })
       dns.aliases.set('a.example.org', 'other.example.net')
       const found = await check(id)
       assert.equal(found.points_here, false)
@@ -51,7 +53,9 @@ onEachStore(
     })
 
     test('says that DNS is right, and what else is missing', async () => {
-      const { id, cname_target: target } = await made(api(), '/reserved_domains', { domain: 'b.example.org' })
+      const { id, cname_target: target } = await createResource(api(), '/reserved_domains', {
+        domain: 'b.example.org',
+      })
       dns.address = HERE
       dns.aliases.set('b.example.org', String(target))
       const found = await check(id)
@@ -65,7 +69,7 @@ onEachStore(
     })
 
     test('does not know it when name servers do not respond', async () => {
-      const { id } = await made(api(), '/reserved_domains', { domain: 'c.example.org' })
+      const { id } = await createResource(api(), '/reserved_domains', { domain: 'c.example.org' })
       dns.fails = true
       const found = await check(id)
       assert.deepEqual([found.points_here, found.found, states(found)['dns']], [null, [], 'waiting'])
@@ -73,14 +77,17 @@ onEachStore(
     })
 
     test('looks once for checks at the same time', async () => {
-      const { id } = await made(api(), '/reserved_domains', { domain: 'd.example.org' })
+      const { id } = await createResource(api(), '/reserved_domains', { domain: 'd.example.org' })
       const [one, other] = await Promise.all([check(id), check(id)])
       assert.deepEqual(one, other)
     })
 
     test('is for the owner, and for admins', async () => {
       const { user, token } = await newMember(api())
-      const own = await made(api(), '/reserved_domains', { domain: 'e.example.org', owner_id: user.id })
+      const own = await createResource(api(), '/reserved_domains', {
+        domain: 'e.example.org',
+        owner_id: user.id,
+      })
       const path = `/reserved_domains/${own.id}/check`
       assert.equal((await api().call('POST', path, { token })).status, 200)
       const { token: stranger } = await newMember(api())
@@ -97,7 +104,7 @@ onEachStore(
   'the check of a reserved domain with two resolvers',
   api => {
     test('shows the answer of each', async () => {
-      const { id } = await made(api(), '/reserved_domains', { domain: 'f.example.org' })
+      const { id } = await createResource(api(), '/reserved_domains', { domain: 'f.example.org' })
       dns.aliases.set('f.example.org', 'old.example.net')
       second.aliases.set('f.example.org', 'new.example.net')
       const { body } = await api().call('POST', `/reserved_domains/${id}/check`)
@@ -111,7 +118,7 @@ onEachStore(
     })
 
     test('shows which one fails, and what the other has', async () => {
-      const { id } = await made(api(), '/reserved_domains', { domain: 'g.example.org' })
+      const { id } = await createResource(api(), '/reserved_domains', { domain: 'g.example.org' })
       dns.fails = true
       second.address = HERE
       const { body } = await api().call('POST', `/reserved_domains/${id}/check`)

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { Watched } from '../../cli/agent-support.ts'
+import { WatchedProcess } from '../../cli/agent-support.ts'
 import { run } from '../../cli/run.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
@@ -16,8 +16,12 @@ let server: TestServer
 before(async () => (server = await startServer()))
 after(() => server[Symbol.asyncDispose]())
 
-const start = (home: Home, args: readonly string[], environment: Record<string, string> = {}): Watched =>
-  new Watched(spawn(home.program, args, { env: { ...home.environment, ...environment } }))
+const start = (
+  home: Home,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): WatchedProcess =>
+  new WatchedProcess(spawn(home.program, args, { env: { ...home.environment, ...environment } }))
 
 const tokenOf = () => ({ NGROK_AUTHTOKEN: server.authtoken })
 const ready = /^t=\S+ lvl=info msg="starting web service" obj=web addr=(\d+\.\d+\.\d+\.\d+:\d+) /m
@@ -34,13 +38,13 @@ suite('a program called ngrok', () => {
     using home = new Home(server)
     const args = ['start', '--none', '--log', 'stdout', '--config', home.config, '--region', 'us_cal_1']
     await using agent = start(home, args, tokenOf())
-    await agent.sees(/msg="tunnel session started" obj=tunnels\.session\n/)
+    await agent.waitForOutput(/msg="tunnel session started" obj=tunnels\.session\n/)
     const [web, session] = [
       agent.output.search(ready),
       agent.output.indexOf('msg="client session established" obj=csess'),
     ]
     assert.ok(web !== -1 && session > web, agent.output)
-    assert.equal(agent.complaint, '')
+    assert.equal(agent.errorOutput, '')
     assert.doesNotMatch(agent.output, /lvl=(eror|crit)/)
     assert.equal(await agent.ends('SIGTERM'), 0)
   })
@@ -48,7 +52,7 @@ suite('a program called ngrok', () => {
   test('writes JSON with sorted keys, whose first address is that of the local API', async () => {
     using home = new Home(server, 'version: "3"\nagent:\n  web_addr: 127.0.0.1:0\n  log_format: json\n')
     await using agent = start(home, ['start', '--none', '--log=stdout', `--config=${home.config}`], tokenOf())
-    await agent.sees(/tunnel session started/)
+    await agent.waitForOutput(/tunnel session started/)
     const lines = agent.output.trim().split('\n')
     const first = lines
       .map(line => JSON.parse(line) as { addr?: string })
@@ -70,7 +74,7 @@ suite('a program called ngrok', () => {
       list,
       /^\{"tunnels":\[\{"name":"command_line","ID":"[^"]+","uri":"\/api\/tunnels\/command_line","public_url":"https:/,
     )
-    assert.deepEqual([agent.output, agent.complaint], ['', ''])
+    assert.deepEqual([agent.output, agent.errorOutput], ['', ''])
     assert.equal(await agent.ends('SIGTERM'), 0)
   })
 
@@ -81,7 +85,7 @@ suite('a program called ngrok', () => {
     )
     const args = ['start', 'bot', `--config=${home.config}`, '--log=stdout', '--log-format=logfmt']
     await using agent = start(home, args, tokenOf())
-    const [, addr, url] = await agent.sees(/obj=tunnels name=bot addr=(\S+) url=(\S+)\n/)
+    const [, addr, url] = await agent.waitForOutput(/obj=tunnels name=bot addr=(\S+) url=(\S+)\n/)
     assert.equal(addr, 'http://localhost:3978')
     assert.match(url ?? '', /^https:\/\//)
   })
@@ -90,15 +94,15 @@ suite('a program called ngrok', () => {
     using home = new Home(server)
     const args = ['start', '--none', '--log=stdout', `--config=${home.config}`]
     await using agent = start(home, args, tokenOf())
-    const [, address = ''] = await agent.sees(ready)
-    await agent.sees(/tunnel session started/)
+    const [, address = ''] = await agent.waitForOutput(ready)
+    await agent.waitForOutput(/tunnel session started/)
     const response = await fetch(`http://${address}/api/tunnels`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name: 'made', proto: 'tcp', addr: '22' }),
     })
     assert.equal(response.status, 201)
-    await agent.sees(/msg="started tunnel" obj=tunnels name=made addr=localhost:22 url=tcp:\S+\n/)
+    await agent.waitForOutput(/msg="started tunnel" obj=tunnels name=made addr=localhost:22 url=tcp:\S+\n/)
   })
 
   test('marks the lines of an error, with its code alone', async () => {
@@ -122,7 +126,7 @@ suite('a program called ngrok', () => {
       `--authtoken=${'x'.repeat(49)}`,
     ]
     await using agent = start(home, args)
-    await agent.sees(
+    await agent.waitForOutput(
       /lvl=crit msg="command failed" err="authentication failed: .*\\r\\n\\r\\nERR_NGROK_10[57]\\r\\n"\n/,
     )
     assert.notEqual(await agent.ends(), 0)
@@ -134,7 +138,9 @@ suite('a program called ngrok', () => {
     const { port } = other.address() as AddressInfo
     using home = new Home(server, `version: "2"\nweb_addr: 127.0.0.1:${port}\n`)
     await using agent = start(home, ['start', '--none', '--log=stdout', `--config=${home.config}`], tokenOf())
-    await agent.sees(new RegExp(`lvl=crit msg="command failed" err=".*${port}: bind: address already in use`))
+    await agent.waitForOutput(
+      new RegExp(`lvl=crit msg="command failed" err=".*${port}: bind: address already in use`),
+    )
     assert.notEqual(await agent.ends(), 0)
   })
 
@@ -158,18 +164,18 @@ suite('a program called ngrok', () => {
     test(`takes the generated file ${JSON.stringify(text)}`, async () => {
       using home = new Home(server, text)
       await using agent = start(home, ['start', '--none', '--log=stdout', '--config', home.config], tokenOf())
-      await agent.sees(/tunnel session started/)
+      await agent.waitForOutput(/tunnel session started/)
     })
 
   test('takes a device as its file, and does without HOME', async () => {
     using home = new Home(server)
     const { HOME: _, ...environment } = home.environment
-    await using agent = new Watched(
+    await using agent = new WatchedProcess(
       spawn(home.program, ['start', '--none', '-log=stdout', '-config', '/dev/null'], {
         env: { ...environment, ...tokenOf() },
       }),
     )
-    await agent.sees(/tunnel session started/)
+    await agent.waitForOutput(/tunnel session started/)
   })
 })
 

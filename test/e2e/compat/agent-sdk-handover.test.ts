@@ -6,7 +6,7 @@ import { freePorts } from '../../support/free-ports.ts'
 import { Caller, spawnServer } from '../../support/server.ts'
 import { callback, Sdk } from './agent-sdk/sdk.ts'
 import { rootOf, visit } from './agent-sdk/visits.ts'
-import { echoing } from './agent-sdk/world.ts'
+import { echoServer } from './agent-sdk/world.ts'
 import { until } from '../../support/until.ts'
 import { newFolder } from '../../support/folder.ts'
 import { listening } from '../../support/net.ts'
@@ -59,7 +59,7 @@ suite('the published SDK @ngrok/ngrok: the server is replaced while it runs', ()
     test(`${SESSIONS} sessions are back within ${BACK_MS} ms each time (workers: ${workers})`, async context => {
       await using place = await openPlace(workers)
       context.after(() => context.passed || context.diagnostic(place.server.output()))
-      await using service = await listening(echoing())
+      await using service = await listening(echoServer())
       const { sdk, api, root } = place
       const urls: string[] = []
       let lost = 0

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { CLIENT } from '../../auth/providers/provider-shapes.ts'
-import { type ModuleName, proofs, provesShut, wanted } from '../../support/module-proofs.ts'
+import { type ModuleName, moduleChecks, checkDenied, moduleSettings } from '../../support/module-checks.ts'
 import { type ModuleWorld, openModuleWorld } from '../../support/module-world.ts'
-import { assertTellsNone, secretText } from '../../support/secrets.ts'
-import { openFront } from './agent-sdk/front.ts'
+import { assertNoSecret, secretText } from '../../support/secrets.ts'
+import { openHoldingProxy } from './agent-sdk/holding-proxy.ts'
 import type { Step } from './agent-sdk/messages.ts'
-import { callback, doorOf, Sdk } from './agent-sdk/sdk.ts'
+import { callback, accessTo, Sdk } from './agent-sdk/sdk.ts'
 import { until } from '../../support/until.ts'
 
 suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
@@ -14,7 +14,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
   let sdk: Sdk
   before(async () => {
     world = await openModuleWorld()
-    sdk = new Sdk(doorOf(world.server))
+    sdk = new Sdk(accessTo(world.server))
   })
   after(async () => {
     await sdk[Symbol.asyncDispose]()
@@ -31,28 +31,32 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
   /** The options of `forward()`. */
   const asked = (): Readonly<Record<ModuleName, object>> => ({
     compression: { compression: true },
-    'circuit breaker': { circuit_breaker: wanted.share },
-    OAuth: { ...oauth, oauth_allow_emails: [wanted.emails.ann], oauth_allow_domains: ['elsewhere.test'] },
+    'circuit breaker': { circuit_breaker: moduleSettings.share },
+    OAuth: {
+      ...oauth,
+      oauth_allow_emails: [moduleSettings.emails.ann],
+      oauth_allow_domains: ['elsewhere.test'],
+    },
     'OpenID Connect': {
       oidc_issuer_url: world.issuer,
-      oidc_client_id: wanted.openIdClient.id,
-      oidc_client_secret: wanted.openIdClient.secret,
+      oidc_client_id: moduleSettings.openIdClient.id,
+      oidc_client_secret: moduleSettings.openIdClient.secret,
       oidc_scopes: ['email', 'profile'],
-      oidc_allow_emails: [wanted.openIdEmail],
+      oidc_allow_emails: [moduleSettings.openIdEmail],
     },
     'webhook verification': {
-      verify_webhook_provider: wanted.webhook.provider,
-      verify_webhook_secret: wanted.webhook.secret,
+      verify_webhook_provider: moduleSettings.webhook.provider,
+      verify_webhook_secret: moduleSettings.webhook.secret,
     },
     'user agent filter': {
-      allow_user_agent: wanted.userAgents.allow,
-      deny_user_agent: wanted.userAgents.deny,
+      allow_user_agent: moduleSettings.userAgents.allow,
+      deny_user_agent: moduleSettings.userAgents.deny,
     },
     'mutual TLS': { mutual_tls_cas: [world.people.root.pem] },
     'WebSocket to TCP': { websocket_tcp_converter: true, addr: world.echoPort },
   })
 
-  for (const [name, prove] of Object.entries(proofs))
+  for (const [name, prove] of Object.entries(moduleChecks))
     test(`${name}, with forward()`, async () => {
       const { url } = await sdk.forward({ addr: world.webPort, ...asked()[name as ModuleName] })
       await prove(url, world)
@@ -62,19 +66,19 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
     const { url } = await sdk.forward({
       addr: world.webPort,
       ...oauth,
-      oauth_allow_emails: [wanted.emails.other],
+      oauth_allow_emails: [moduleSettings.emails.other],
     })
-    await provesShut(url, world)
+    await checkDenied(url, world)
   })
 
   /** The steps of `httpEndpoint()`. */
   const steps = (): Readonly<Record<ModuleName, readonly Step[]>> => {
-    const { openIdClient: client, webhook, userAgents } = wanted
-    const only = [[wanted.openIdEmail], [], ['email']] as const
+    const { openIdClient: client, webhook, userAgents } = moduleSettings
+    const only = [[moduleSettings.openIdEmail], [], ['email']] as const
     return {
       compression: [['compression']],
-      'circuit breaker': [['circuitBreaker', wanted.share]],
-      OAuth: [['oauth', 'github', [wanted.emails.ann], [], [], CLIENT.id, CLIENT.secret]],
+      'circuit breaker': [['circuitBreaker', moduleSettings.share]],
+      OAuth: [['oauth', 'github', [moduleSettings.emails.ann], [], [], CLIENT.id, CLIENT.secret]],
       'OpenID Connect': [['oidc', world.issuer, client.id, client.secret, ...only]],
       'webhook verification': [['webhookVerification', webhook.provider, webhook.secret]],
       'user agent filter': [
@@ -88,8 +92,8 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
 
   test('each of them with httpEndpoint(), and again after the connection was cut', async () => {
     const { server } = world
-    await using front = await openFront(server.bound.agent?.port ?? 0)
-    await using other = new Sdk({ ...doorOf(server), server_addr: `localhost:${front.port}` })
+    await using front = await openHoldingProxy(server.bound.agent?.port ?? 0)
+    await using other = new Sdk({ ...accessTo(server), server_addr: `localhost:${front.port}` })
     const session = await other.connect(['handleDisconnection', callback('lost')])
     const urls = new Map<ModuleName, string>()
     for (const [name, each] of Object.entries(steps())) {
@@ -98,7 +102,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
       const { url } = await other.call(session, ['httpEndpoint'], ...each, serve)
       urls.set(name as ModuleName, url)
     }
-    for (const [name, url] of urls) await proofs[name](url, world)
+    for (const [name, url] of urls) await moduleChecks[name](url, world)
     const lost = other.next('lost')
     front.cut()
     await lost
@@ -109,7 +113,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
     await until(async () => new Set(urls.values()).isSubsetOf(await online()), { what: 'all are back' })
     // It may remember that the service has failed just now.
     urls.delete('circuit breaker')
-    for (const [name, url] of urls) await proofs[name](url, world)
+    for (const [name, url] of urls) await moduleChecks[name](url, world)
   })
 
   const refused: Readonly<Record<string, readonly [options: object, reason: RegExp]>> = {
@@ -138,7 +142,7 @@ suite('the published SDK @ngrok/ngrok: modules of HTTP endpoints', () => {
         sdk.forward({ addr: world.webPort, ...options }),
         (error: Error & { errorCode?: string }) => {
           assert.match(error.message, reason)
-          assertTellsNone('a refusal', error.message)
+          assertNoSecret('a refusal', error.message)
           return error.errorCode === 'ERR_NGROK_90058'
         },
       )

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { doorOf, Sdk, serving } from './agent-sdk/sdk.ts'
+import { accessTo, Sdk, serving } from './agent-sdk/sdk.ts'
 import { openWorld } from './agent-sdk/world.ts'
 import { until } from '../../support/until.ts'
 
 suite('the published SDK @ngrok/ngrok: endpoint pooling', () => {
   test('two agents share one URL, each with an endpoint of its own, and one carries on alone', async () => {
     await using world = await openWorld()
-    await using other = new Sdk(doorOf(world.server))
+    await using other = new Sdk(accessTo(world.server))
     const open = async (sdk: Sdk, text: string) => {
       const session = await sdk.connect()
       const endpoint = ['httpEndpoint'] as const

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { doorOf, Sdk } from './agent-sdk/sdk.ts'
+import { accessTo, Sdk } from './agent-sdk/sdk.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
 
 suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
@@ -30,7 +30,7 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
 
   test('a name that is in use', async () => {
     const { server, sdk, port } = world
-    await using other = new Sdk(doorOf(server))
+    await using other = new Sdk(accessTo(server))
     const options = { addr: port, domain: 'taken.adit.localhost' }
     await other.forward(options)
     const told = isTold(
@@ -53,7 +53,7 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
   test('a name that the ACL of its credential does not allow', async () => {
     const { server, port } = world
     const { body } = await server.api.post('/credentials', { acl: ['bind:mine.adit.localhost'] })
-    await using sdk = new Sdk({ ...doorOf(server), authtoken: body.token })
+    await using sdk = new Sdk({ ...accessTo(server), authtoken: body.token })
     const options = { addr: port }
     await sdk.forward({ ...options, domain: 'mine.adit.localhost' })
     const told = isTold('ERR_NGROK_90053', /may not bind .*its ACL allows only/)

@@ -3,10 +3,10 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { spawnServer, type Process } from '../../support/server.ts'
-import { openFront } from './agent-sdk/front.ts'
+import { openHoldingProxy } from './agent-sdk/holding-proxy.ts'
 import { callback, Sdk } from './agent-sdk/sdk.ts'
-import { rootOf, tell, visit } from './agent-sdk/visits.ts'
-import { echoing } from './agent-sdk/world.ts'
+import { rootOf, tcpExchange, visit } from './agent-sdk/visits.ts'
+import { echoServer } from './agent-sdk/world.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
 import { newFolder } from '../../support/folder.ts'
@@ -16,7 +16,7 @@ import { listening } from '../../support/net.ts'
 async function openPlace() {
   const dataDir = newFolder()
   const ports = { agent: await freePort(), https: await freePort() }
-  const front = await openFront(ports.agent)
+  const front = await openHoldingProxy(ports.agent)
   const start = () =>
     spawnServer(dataDir, {
       ADIT_AGENT_ADDR: `127.0.0.1:${ports.agent}`,
@@ -65,7 +65,7 @@ suite('the published SDK @ngrok/ngrok: it reconnects', () => {
   for (const [event, happen] of Object.entries(events))
     test(`with every URL and id after ${event}`, async () => {
       await using place = await openPlace()
-      await using service = await listening(echoing())
+      await using service = await listening(echoServer())
       const { sdk, root } = place
       const session = await sdk.connect(['handleDisconnection', callback('lost')])
       const to = `http://127.0.0.1:${service.port}`
@@ -84,7 +84,7 @@ suite('the published SDK @ngrok/ngrok: it reconnects', () => {
         assert.equal((await visit(web.url, { ca: root, headers })).status, 200)
         assert.equal((await visit(web.url, { ca: root })).status, 401)
         assert.match(
-          await tell(tcp.url, 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'),
+          await tcpExchange(tcp.url, 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'),
           /^HTTP\/1\.1 200 /,
         )
       }

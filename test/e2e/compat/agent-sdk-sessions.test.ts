@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { callback, doorOf, Sdk } from './agent-sdk/sdk.ts'
+import { callback, accessTo, Sdk } from './agent-sdk/sdk.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
 import { until } from '../../support/until.ts'
 
@@ -11,7 +11,7 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
   })
   after(() => world[Symbol.asyncDispose]())
 
-  const newSdk = (): Sdk => new Sdk(doorOf(world.server))
+  const newSdk = (): Sdk => new Sdk(accessTo(world.server))
   const to = () => `http://127.0.0.1:${world.port}/`
   const status = async (path: string) => (await world.server.api.get(path)).status
   const goes = async (id: string, withinMs = 5000): Promise<void> => {
@@ -193,7 +193,7 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
   test('its credential is deleted: the session ends within 5 seconds', async () => {
     const { api } = world.server
     const { body: credential } = await api.post('/credentials', {})
-    await using sdk = new Sdk({ ...doorOf(world.server), authtoken: credential.token })
+    await using sdk = new Sdk({ ...accessTo(world.server), authtoken: credential.token })
     const lost = sdk.next('lost')
     const session = await sdk.connect(['metadata', 'revoked'], ['handleDisconnection', callback('lost')])
     const { id, url } = await sdk.call(session, ['httpEndpoint'], ['listenAndForward', to()])

@@ -4,10 +4,10 @@ import { createServer } from 'node:net'
 import { createServer as createHttpServer } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
-import { authority, person } from '../../tls/people.ts'
+import { authority, issueCertificate } from '../../tls/test-certificates.ts'
 import { issue, type Identity } from '../../support/openssl.ts'
-import { doorOf, Sdk } from './agent-sdk/sdk.ts'
-import { secure, tell } from './agent-sdk/visits.ts'
+import { accessTo, Sdk } from './agent-sdk/sdk.ts'
+import { connectTls, tcpExchange } from './agent-sdk/visits.ts'
 import { openWorld, type World } from './agent-sdk/world.ts'
 import { until } from '../../support/until.ts'
 import { Folder } from '../../support/folder.ts'
@@ -23,7 +23,7 @@ const repeating = () =>
 
 /** One word there and one back, on a connection that stays open. */
 async function exchange(url: string, ca: string): Promise<string> {
-  const socket = await secure(url, ca)
+  const socket = await connectTls(url, ca)
   socket.write('hello')
   const [answer] = await once(socket, 'data')
   socket.destroy()
@@ -47,7 +47,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     const { url, proto } = await world.sdk.forward({ addr: service.port, proto: 'tcp' })
     assert.match(url, /^tcp:\/\/1\.tcp\.adit\.localhost:\d+$/)
     assert.equal(proto, 'tcp')
-    assert.equal(await tell(url, 'hello'), 'you said hello')
+    assert.equal(await tcpExchange(url, 'hello'), 'you said hello')
   })
 
   test('a TCP endpoint on a reserved address', async () => {
@@ -56,7 +56,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     const options = { addr: service.port, proto: 'tcp', remote_addr: body.addr }
     const listener = await world.sdk.forward(options)
     assert.equal(listener.url, `tcp://${body.addr}`)
-    assert.equal(await tell(listener.url, 'hello'), 'you said hello')
+    assert.equal(await tcpExchange(listener.url, 'hello'), 'you said hello')
     const { body: endpoints } = await world.server.api.get('/endpoints')
     const endpoint = endpoints.endpoints.find(
       (each: { tunnel: { id: string } }) => each.tunnel?.id === listener.id,
@@ -68,12 +68,12 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     await using service = await listening(repeating())
     const open = await world.sdk.forward({ addr: service.port, proto: 'tcp', proxy_proto: '1' })
     assert.match(
-      await tell(open.url, 'hello'),
+      await tcpExchange(open.url, 'hello'),
       /^you said PROXY TCP4 127\.0\.0\.1 127\.0\.0\.1 \d+ \d+\r\nhello$/,
     )
     const denied = { addr: service.port, proto: 'tcp', ip_restriction_deny_cidrs: ['127.0.0.0/8'] }
     const closed = await world.sdk.forward(denied)
-    assert.equal(await tell(closed.url, 'hello').catch(() => ''), '')
+    assert.equal(await tcpExchange(closed.url, 'hello').catch(() => ''), '')
   })
 
   test('a TLS endpoint that is passed through to the service', async () => {
@@ -105,13 +105,13 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
 
   test('a TLS endpoint that requires client certificates', async () => {
     const root = await authority()
-    const { chain, keyPem } = await person({ name: 'Ann', issuer: root })
+    const { chain, keyPem } = await issueCertificate({ name: 'Ann', issuer: root })
     const { certificate: crt, key } = await identityFor('asks.adit.localhost')
     await using service = await listening(repeating())
     const ends = { addr: service.port, proto: 'tls', domain: 'asks.adit.localhost', crt, key }
     const { url } = await world.sdk.forward({ ...ends, mutual_tls_cas: [root.pem] })
     const said = async (identity: object): Promise<string> => {
-      const socket = await secure(url, crt, identity)
+      const socket = await connectTls(url, crt, identity)
       socket.end('hello')
       return String(Buffer.concat(await socket.toArray()))
     }
@@ -126,7 +126,7 @@ suite('the published SDK @ngrok/ngrok: TCP, TLS and labelled tunnels', () => {
     const answering = (text: string) => createHttpServer((_, response) => response.end(text))
     await using one = await listening(answering('one'))
     await using two = await listening(answering('two'))
-    await using other = new Sdk(doorOf(server))
+    await using other = new Sdk(accessTo(server))
     const domain = 'shop.adit.localhost'
     assert.equal((await api.post('/reserved_domains', { domain })).status, 201)
     const { body: group } = await api.post('/backends/tunnel_group', { labels: { app: 'shop' } })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { operations, type Operation } from '#contract/operations.ts'
-import { makeExamples } from '../../support/made-examples.ts'
+import { createExamples } from '../../support/create-examples.ts'
 import { startServer, type Answer, type TestServer } from '../../support/server.ts'
-import { headers, unknownToClient, updateWithoutArguments } from './python-client/sent.ts'
+import { headers, unknownToClient, updateWithoutArguments } from './python-client/recorded-requests.ts'
 
 const updates = operations.filter(({ method }) => method === 'PATCH')
 const writable = ({ input }: Operation): string[] =>
@@ -15,7 +15,7 @@ suite('the published client ngrok-api for Python', () => {
   before(async () => {
     server = await startServer()
     const fields = new Map(updates.map(each => [each.collection, writable(each)]))
-    resources = await makeExamples(server.api, collection => ({
+    resources = await createExamples(server.api, collection => ({
       ...(fields.get(collection)?.includes('description') && { description: 'kept' }),
       ...(fields.get(collection)?.includes('metadata') && { metadata: 'kept' }),
       ...(collection === 'reserved_domains' && { resolves_to: [{ value: 'eu' }] }),

@@ -33,8 +33,8 @@ suite('an IP restriction', () => {
     const edge = await world.edge(['a.example.test'])
     const id = await policy(world, others)
     const ip_restriction = { ip_policy_ids: [id] }
-    await world.route(edge, '/', await world.saying('in'), { ip_restriction })
-    await world.route(edge, '/open', await world.saying('open'))
+    await world.route(edge, '/', await world.fixedResponse('in'), { ip_restriction })
+    await world.route(edge, '/open', await world.fixedResponse('open'))
     const refused = await world.ask('a.example.test')
     assert.deepEqual([refused.status, refused.code], [403, 'ERR_ADIT_3203'])
     assert.equal((await world.ask('a.example.test/open')).text, 'open')
@@ -88,7 +88,7 @@ suite('an IP restriction', () => {
   test('for all endpoints has its own error code, or is only logged', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
-    await world.route(edge, '/', await world.saying('in'))
+    await world.route(edge, '/', await world.fixedResponse('in'))
     const restriction = await world.make('/ip_restrictions', {
       type: 'endpoints',
       enforced: true,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
-import { service, speaker } from '../../gateway/backends/support.ts'
+import { service, tcpService } from '../../gateway/backends/support.ts'
 import { World } from './world.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
@@ -38,7 +38,7 @@ suite('backends of an edge', () => {
   }
 
   test('are used by weight, and a change of the weights applies at once', async () => {
-    const [one, two] = [await world.saying('1'), await world.saying('2')]
+    const [one, two] = [await world.fixedResponse('1'), await world.fixedResponse('2')]
     const { id } = await world.make('/backends/weighted', { backends: { [one]: 3, [two]: 1 } })
     const host = await lead('weighted', id)
     const answers = async (): Promise<string> => {
@@ -56,7 +56,7 @@ suite('backends of an edge', () => {
 
   test('replace one that cannot be reached, for requests with a body too', async () => {
     await using site = await service('site')
-    const sorry = await world.saying('sorry', 503)
+    const sorry = await world.fixedResponse('sorry', 503)
     const first = await world.make('/backends/static', fixed(site.port))
     const inner = await world.make('/backends/weighted', { backends: { [first.id]: 1 } })
     const { id } = await world.make('/backends/failover', { backends: [inner.id, sorry] })
@@ -86,7 +86,7 @@ suite('backends of an edge', () => {
   })
 
   test('serve TCP connections', async () => {
-    await using site = await speaker('tcp')
+    await using site = await tcpService('tcp')
     const port = await freePort()
     const down = await world.make('/backends/static', fixed(await freePort()))
     const up = await world.make('/backends/static', fixed(site.port))

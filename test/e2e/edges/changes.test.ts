@@ -8,7 +8,7 @@ suite('a change by the API', () => {
   test('applies to traffic at once and drops no connection', async t => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
-    const [one, two] = [await world.saying('one'), await world.saying('two')]
+    const [one, two] = [await world.fixedResponse('one'), await world.fixedResponse('two')]
     const route = await world.route(edge, '/', one)
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     assert.equal((await world.ask('a.example.test', { agent })).text, 'one')
@@ -26,7 +26,7 @@ suite('a change by the API', () => {
   test('of a backend applies to every route that refers to it, directly or indirectly', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
-    const leaf = await world.saying('before')
+    const leaf = await world.fixedResponse('before')
     const weighted = await world.make('/backends/weighted', { backends: { [leaf]: 1 } })
     const failover = await world.make('/backends/failover', { backends: [weighted.id] })
     await world.route(edge, '/', failover.id)
@@ -38,7 +38,7 @@ suite('a change by the API', () => {
   test('keeps the state of a circuit breaker until its own settings change', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
-    const broken = await world.saying('broken', 500)
+    const broken = await world.fixedResponse('broken', 500)
     const circuit_breaker = {
       tripped_duration: 3600,
       rolling_window: 60,
@@ -48,7 +48,7 @@ suite('a change by the API', () => {
     }
     const route = await world.route(edge, '/', broken, { circuit_breaker })
     await until(() => world.ask('a.example.test'), { fits: ({ code }) => code === 'ERR_ADIT_3202' })
-    const other = await world.route(edge, '/other', await world.saying('fine'))
+    const other = await world.route(edge, '/other', await world.fixedResponse('fine'))
     await world.change(`/edges/https/${edge}/routes/${route}`, { description: 'changed' })
     await world.change(`/edges/https/${edge}/routes/${other}`, { description: 'changed' })
     await world.change(`/backends/http_response/${broken}`, { status_code: 200 })
@@ -62,7 +62,7 @@ suite('a change by the API', () => {
   test('removes a route, an edge and its endpoint', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
-    const [rest, inner] = [await world.saying('rest'), await world.saying('inner')]
+    const [rest, inner] = [await world.fixedResponse('rest'), await world.fixedResponse('inner')]
     await world.route(edge, '/', rest)
     const route = await world.route(edge, '/inner', inner)
     assert.equal((await world.ask('a.example.test/inner')).text, 'inner')
@@ -86,7 +86,7 @@ suite('an endpoint that cannot be served', () => {
   test('answers 503 with the reason, and is served as soon as it can be', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
-    const route = await world.route(edge, '/', await world.saying('fine'), {
+    const route = await world.route(edge, '/', await world.fixedResponse('fine'), {
       traffic_policy: { value: '{"on_http_request":[]}' },
     })
     const refused = await world.ask('a.example.test')

@@ -70,7 +70,7 @@ suite('the endpoint configuration of a domain', () => {
     await using world = await World.start()
     const { id } = await world.make('/endpoint_configurations', {
       type: 'https',
-      backend: { backend_id: await world.saying('no agent') },
+      backend: { backend_id: await world.fixedResponse('no agent') },
       response_headers: { add: { 'x-seen': 'yes' } },
     })
     await world.make('/reserved_domains', { domain: 'a.example.test', https_endpoint_configuration_id: id })

@@ -141,7 +141,7 @@ suite('modules of a route, through TLS', () => {
     })
 
   test('user_agent_filter decides by the program', async () => {
-    const url = await route(await world.saying('in'), {
+    const url = await route(await world.fixedResponse('in'), {
       user_agent_filter: { allow: ['goodbot'], deny: ['bot'] },
     })
     const as = (agent: string) => world.ask(url, { headers: { 'user-agent': agent } })
@@ -153,7 +153,9 @@ suite('modules of a route, through TLS', () => {
 
   test('ip_restriction follows its policy', async () => {
     const policy = await world.make('/ip_policies')
-    const url = await route(await world.saying('in'), { ip_restriction: { ip_policy_ids: [policy.id] } })
+    const url = await route(await world.fixedResponse('in'), {
+      ip_restriction: { ip_policy_ids: [policy.id] },
+    })
     assert.equal((await world.ask(url)).code, 'ERR_ADIT_3203')
     await world.make('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '127.0.0.0/8', action: 'allow' })
     await until(() => world.ask(url), { fits: ({ text }) => text === 'in' })

@@ -19,7 +19,7 @@ suite('patterns that are too large', () => {
   test('are rejected by the API, for modules and event filters', async () => {
     await using world = await World.start()
     const edge = await world.edge([NAME])
-    const route = await world.route(edge, '/', await world.saying('hello'))
+    const route = await world.route(edge, '/', await world.fixedResponse('hello'))
     const { api } = world.server
     const path = `/edges/https/${edge}/routes/${route}/user_agent_filter`
     for (const body of [{ deny: Array(100).fill(LARGE) }, { allow: [LARGE] }]) {
@@ -65,7 +65,7 @@ suite('patterns that are too large', () => {
       .prepare(`UPDATE resource SET body = replace(body, '^kept', ?) WHERE id = ?`)
       .run(LARGE, routes[0] ?? '')
     assert.equal(changes, 1)
-    await gateway.again()
+    await gateway.restart()
     const port = gateway.process.bound.https?.port
     const ask = (name: string) =>
       visit(`https://${name}:${port}/`, { ca: gateway.rootPem, headers: { 'user-agent': 'a' } })

@@ -44,7 +44,7 @@ suite('the log entry of a request', () => {
   test('has the module that rejected it, and those that did not run', async () => {
     await using world = await World.start()
     const edge = await world.edge(['a.example.test'])
-    await world.route(edge, '/', await world.saying('fine'), {
+    await world.route(edge, '/', await world.fixedResponse('fine'), {
       user_agent_filter: { deny: ['.*'] },
       webhook_verification: { provider: 'github', secret: secretText('webhook') },
     })
@@ -184,7 +184,7 @@ suite('the log entry of a request', () => {
   test('exists for the last requests only, newest first, in pages', async () => {
     await using world = await World.start({ kept_requests: '5' })
     const edge = await world.edge(['a.example.test'])
-    await world.route(edge, '/', await world.saying('fine'))
+    await world.route(edge, '/', await world.fixedResponse('fine'))
     const ids: string[] = []
     for (let at = 0; at < 7; at++) ids.unshift((await world.ask(`a.example.test/${at}`)).requestId)
     const { api } = world.server
@@ -207,7 +207,7 @@ suite('the access log', () => {
     const file = join(newFolder(), 'access.log')
     await using world = await World.start({ access_log: file })
     const edge = await world.edge(['a.example.test'])
-    await world.route(edge, '/', await world.saying('fine'))
+    await world.route(edge, '/', await world.fixedResponse('fine'))
     const { requestId } = await world.ask('a.example.test/path?token=hidden')
     const text = await until(async () => readFileSync(file, 'utf8'), { fits: found => found.endsWith('\n') })
     assert.doesNotMatch(text, /hidden/)

@@ -6,7 +6,7 @@ import { signIn } from '../../agent/support.ts'
 import { metadataXml } from '../../auth/saml/documents.ts'
 import { startGateway, TestAgent } from '../../gateway/agents/support.ts'
 import { HostileProvider } from '../../auth/oidc/hostile-provider.ts'
-import { must } from '../../support/openssh.ts'
+import { runOrThrow } from '../../support/openssh.ts'
 import { AUTHORITY, type Identity, issue } from '../../support/openssl.ts'
 import { World } from './world.ts'
 import { Folder } from '../../support/folder.ts'
@@ -29,8 +29,8 @@ async function keysOf(folder: Folder, key: keyof typeof SIZES): Promise<Keys> {
   const authority = await issue(folder, { name: `${name}-ca`, key, extensions: AUTHORITY })
   const below = await issue(folder, { name: `${name}-below`, issuer: authority })
   const publicFile = folder.file(`${name}.pub`)
-  await must('openssl', 'pkey', '-in', leaf.files.key, '-pubout', '-out', publicFile)
-  const sshLine = (await must('ssh-keygen', '-i', '-m', 'PKCS8', '-f', publicFile)).trim()
+  await runOrThrow('openssl', 'pkey', '-in', leaf.files.key, '-pubout', '-out', publicFile)
+  const sshLine = (await runOrThrow('ssh-keygen', '-i', '-m', 'PKCS8', '-f', publicFile)).trim()
   return { leaf, authority, below, sshLine }
 }
 

@@ -8,11 +8,11 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { type Agent as TunnelAgent, type AgentOptions, connect } from '#agent/index.ts'
 import { optionsFor } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { checkPage } from '../../support/secrets.ts'
+import { assertNoSecretInPage } from '../../support/secrets.ts'
 
 type Fields = Record<string, unknown>
 
-export interface Asked {
+export interface FetchOptions {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly body?: string | Buffer
@@ -22,7 +22,7 @@ export interface Asked {
   readonly serverName?: string
 }
 
-export interface Got {
+export interface EdgeResponse {
   readonly status: number
   readonly headers: Record<string, string | string[] | undefined>
   readonly text: string
@@ -80,7 +80,7 @@ export class World implements AsyncDisposable {
   }
 
   /** A backend that always says the same. */
-  async saying(body: string, status_code = 200): Promise<string> {
+  async fixedResponse(body: string, status_code = 200): Promise<string> {
     return (await this.make('/backends/http_response', { body, status_code })).id
   }
 
@@ -104,11 +104,11 @@ export class World implements AsyncDisposable {
     return agent
   }
 
-  ask(url: string, options: Asked = {}): Promise<Got> {
+  ask(url: string, options: FetchOptions = {}): Promise<EdgeResponse> {
     const slash = url.indexOf('/')
     const host = slash < 0 ? url : url.slice(0, slash)
     const { method = 'GET', headers = {}, body, agent, serverName = host } = options
-    const { promise, resolve, reject } = Promise.withResolvers<Got>()
+    const { promise, resolve, reject } = Promise.withResolvers<EdgeResponse>()
     const asked = request({
       host: '127.0.0.1',
       port: this.server.bound.https?.port,
@@ -134,7 +134,7 @@ export class World implements AsyncDisposable {
     })
     asked.end(body)
     return promise.then(got => {
-      checkPage(got.headers, got.text)
+      assertNoSecretInPage(got.headers, got.text)
       return got
     })
   }

@@ -4,13 +4,13 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
 import { AgentProcess, GatewayProcess } from './agt-support.ts'
-import { pour, Services, sip, visitTcp, visitWeb } from './agt-support-services.ts'
-import { long, Peak, percentile, tell } from './figures.ts'
+import { writeBytes, Services, readSlowly, visitTcp, visitWeb } from './agt-support-services.ts'
+import { isLongRun, PeakMemory, percentile, reportFigures } from './measurements.ts'
 import { steady } from '../../support/until.ts'
 
 const MIB = 1_048_576
 const STREAMS = 8
-const SIZE = (long ? 1024 : 128) * MIB
+const SIZE = (isLongRun ? 1024 : 128) * MIB
 const EACH = SIZE / STREAMS
 const REST_MS = 60
 const WINDOW_KIB = 256
@@ -79,7 +79,7 @@ suite('a slow stream', () => {
     'a TCP client that does not read': async () => (await visitTcp(at.tcp, `pour ${1024 * MIB}`)).pause(),
     'a TCP service that does not read': async () => {
       const socket = await visitTcp(at.tcp, 'stuck')
-      void pour(socket, 1024 * MIB, more => (services.poured += more))
+      void writeBytes(socket, 1024 * MIB, more => (services.poured += more))
       return socket
     },
     'an HTTP client that does not read': async () => {
@@ -89,7 +89,7 @@ suite('a slow stream', () => {
     },
     'an HTTP service that does not read': async () => {
       const { asked } = visitWeb(at.http, '/stuck', 'POST')
-      void pour(asked, 1024 * MIB, more => (services.poured += more))
+      void writeBytes(asked, 1024 * MIB, more => (services.poured += more))
       return asked
     },
   }
@@ -107,12 +107,12 @@ suite('a slow stream', () => {
         'p99 ms alone': percentile(alone, 0.99),
         'p99 ms beside it': percentile(beside, 0.99),
       }
-      tell(context, { ...figures, 'MiB before it blocked': poured / MIB })
+      reportFigures(context, { ...figures, 'MiB before it blocked': poured / MIB })
       assert.ok(poured > 0)
       assert.ok(poured < BLOCKED_BYTES, `${poured} bytes were accepted for a peer that reads none`)
       assert.equal(beside.length, alone.length)
       // How quick they are depends on what else the machine does; it is judged in long runs.
-      if (long) assert.ok(percentile(beside, 0.99) < Math.max(500, 5 * percentile(alone, 0.99)))
+      if (isLongRun) assert.ok(percentile(beside, 0.99) < Math.max(500, 5 * percentile(alone, 0.99)))
       blocked.destroy()
     })
   }
@@ -125,23 +125,23 @@ suite('a slow stream', () => {
   const directions: Readonly<Record<string, (bytes: number) => Promise<number>>> = {
     'client to service, TCP': async bytes => {
       const socket = await visitTcp(at.tcp, 'sip')
-      const [size] = await Promise.all([sizeOf(socket), pour(socket, bytes)])
+      const [size] = await Promise.all([sizeOf(socket), writeBytes(socket, bytes)])
       return size
     },
     'service to client, TCP': async bytes => {
       const socket = await visitTcp(at.tcp, `pour ${bytes}`)
       socket.end()
-      return sip(socket, REST_MS)
+      return readSlowly(socket, REST_MS)
     },
     'client to service, HTTP': async bytes => {
       const { asked, response } = visitWeb(at.http, '/sip', 'POST')
-      await pour(asked, bytes)
+      await writeBytes(asked, bytes)
       return sizeOf(await response)
     },
     'service to client, HTTP': async bytes => {
       const { asked, response } = visitWeb(at.http, `/pour-${bytes}`)
       asked.end()
-      return sip(await response, REST_MS)
+      return readSlowly(await response, REST_MS)
     },
   }
 
@@ -149,14 +149,14 @@ suite('a slow stream', () => {
     test(`is not buffered in memory: ${SIZE / MIB} MiB, ${name}`, async context => {
       const all = (bytes: number) => Promise.all(Array.from({ length: STREAMS }, () => transfer(bytes)))
       await all(MIB)
-      using ofGateway = new Peak(gateway.pid)
-      using ofAgent = new Peak(agent.pid)
+      using ofGateway = new PeakMemory(gateway.pid)
+      using ofAgent = new PeakMemory(agent.pid)
       const begun = performance.now()
       assert.deepEqual(
         await all(EACH),
         Array.from({ length: STREAMS }, () => EACH),
       )
-      tell(context, {
+      reportFigures(context, {
         seconds: (performance.now() - begun) / 1000,
         'MiB more in the gateway': ofGateway.growth / 1024,
         'MiB more in the agent': ofAgent.growth / 1024,

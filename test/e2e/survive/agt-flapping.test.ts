@@ -7,10 +7,10 @@ import { connect, type Agent, type AgentOptions } from '#agent/index.ts'
 import { web } from '../../agent/support.ts'
 import { GatewayProcess, HOST } from './agt-support.ts'
 import { LossyRelay } from './agt-support-relay.ts'
-import { long, tell, wait } from './figures.ts'
+import { isLongRun, reportFigures, sleep } from './measurements.ts'
 import { until } from '../../support/until.ts'
 
-const ROUNDS = long ? 100 : 10
+const ROUNDS = isLongRun ? 100 : 10
 const AGENTS = 5
 const GAUGES = [
   'adit_agent_sessions',
@@ -86,7 +86,7 @@ suite('a flapping link', () => {
       using _ = tcpClient(ports[round % AGENTS] ?? '')
       await until(() => agents.every(isOnline))
       // A tunnel is back a moment after its agent; until then a visit is refused.
-      const answer = await until(() => endless(http, host), { next: () => wait(50) })
+      const answer = await until(() => endless(http, host), { next: () => sleep(50) })
       cuts.push(new Promise(resolve => answer.once('close', () => resolve())))
       await until(async () => ((await gateway.metrics()).get('adit_tunnel_streams') ?? 0) > 0)
       relay.closed = true
@@ -105,7 +105,7 @@ suite('a flapping link', () => {
       assert.deepEqual(after, before),
     )
     await until(() => gateway.files <= files + 2, { what: 'files are closed' }).catch(() => undefined)
-    tell(context, {
+    reportFigures(context, {
       outages: ROUNDS,
       connections: relay.count,
       'files before': files,

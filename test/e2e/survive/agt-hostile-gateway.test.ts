@@ -8,13 +8,13 @@ import { suite, test } from 'node:test'
 import { type GatewayEnd, ScriptedGateway } from '../../agent/scripted-gateway.ts'
 import { tcp } from '../../agent/support.ts'
 import { program } from '../../support/program.ts'
-import { Ear, frame, word } from '../../tunnel/support.ts'
-import { overhear } from '../../support/leaks.ts'
-import { long, Peak, tell } from './figures.ts'
+import { RecordingSink, frame, uint32 } from '../../tunnel/support.ts'
+import { recordOutput } from '../../support/leaks.ts'
+import { isLongRun, PeakMemory, reportFigures } from './measurements.ts'
 import { until } from '../../support/until.ts'
 import { newFolder } from '../../support/folder.ts'
 
-const ROUNDS = long ? 40 : 8
+const ROUNDS = isLongRun ? 40 : 8
 const CLIMB = '../../../canary'
 const STREAM_TYPES = [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 255, 0x7fff_ffff]
 const GROWTH_KIB = 64 * 1024
@@ -100,9 +100,9 @@ async function openAll({ session }: GatewayEnd): Promise<void> {
 }
 
 const giants: readonly Buffer[] = [
-  Buffer.concat([frame(0x12, 2000, word(3)), frame(0x10, 2000, Buffer.alloc(16_000_000))]),
-  Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0x12]), word(2002), randomBytes(300_000)]),
-  frame(0x30, 0, Buffer.concat([word(1), word(0), Buffer.alloc(4_000_000, 'x')])),
+  Buffer.concat([frame(0x12, 2000, uint32(3)), frame(0x10, 2000, Buffer.alloc(16_000_000))]),
+  Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0x12]), uint32(2002), randomBytes(300_000)]),
+  frame(0x30, 0, Buffer.concat([uint32(1), uint32(0), Buffer.alloc(4_000_000, 'x')])),
   randomBytes(100_000),
 ]
 
@@ -122,7 +122,7 @@ suite('an agent process, connected to a hostile gateway', () => {
       env: home.environment(gateway.address),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    overhear(child, ['tcp'])
+    recordOutput(child, ['tcp'])
     await using _ = { [Symbol.asyncDispose]: () => end(child) }
     let output = ''
     for (const stream of [child.stdout, child.stderr])
@@ -133,7 +133,7 @@ suite('an agent process, connected to a hostile gateway', () => {
     })
     assert.ok(isAlive(child), output)
     const before = home.content
-    using memory = new Peak(child.pid ?? 0)
+    using memory = new PeakMemory(child.pid ?? 0)
     for (let round = 0; round < ROUNDS; round++) {
       const seen = gateway.ends.length
       const present = boundEnd(gateway, seen - 1) ?? gateway.ends.at(-1)
@@ -149,11 +149,15 @@ suite('an agent process, connected to a hostile gateway', () => {
     }
     const last = await until(() => boundEnd(gateway, gateway.ends.length - 1))
     const stream = await last.visit(CLIMB, '', { ClientAddr: CLIMB })
-    const ear = new Ear()
+    const ear = new RecordingSink()
     stream.attach(ear)
     await ear.whenEnded
     assert.equal(ear.text, 'alive')
-    tell(context, { rounds: ROUNDS, connections: gateway.ends.length, 'MiB more': memory.growth / 1024 })
+    reportFigures(context, {
+      rounds: ROUNDS,
+      connections: gateway.ends.length,
+      'MiB more': memory.growth / 1024,
+    })
     assert.ok(memory.growth < GROWTH_KIB, `it grew by ${memory.growth} KiB`)
     assert.deepEqual(home.content, before)
     child.kill('SIGTERM')

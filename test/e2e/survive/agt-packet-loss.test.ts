@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { AgentProcess, GatewayProcess } from './agt-support.ts'
-import { Cable } from './agt-support-network.ts'
-import type { Lost } from './agt-support-relay.ts'
-import { long, tell, wait } from './figures.ts'
+import { VirtualCable } from './agt-support-network.ts'
+import type { LossDirection } from './agt-support-relay.ts'
+import { isLongRun, reportFigures, sleep } from './measurements.ts'
 import { until } from '../../support/until.ts'
 
 // Heartbeats every 5 s, and 10 s of silence. An end that still receives gets the last heartbeat of the other 5 s after the loss
 // began. A little more for the timers of a machine that has other work too.
-const NOTICED_MS = long ? 15_000 + 1000 : 60_000
-const GONE_MS = long ? 20_000 : 60_000
+const NOTICED_MS = isLongRun ? 15_000 + 1000 : 60_000
+const GONE_MS = isLongRun ? 20_000 : 60_000
 // A connection that is being made when packets pass again is given up after 10 s at most.
-const BACK_MS = long ? 15_000 : 120_000
+const BACK_MS = isLongRun ? 15_000 : 120_000
 const AGENT_PORT = 14_443
 
 const missing = ['/usr/sbin/ip', '/usr/sbin/nft'].filter(path => !existsSync(path))
 const skip =
-  (!long && 'each loss takes its time') ||
+  (!isLongRun && 'each loss takes its time') ||
   (process.getuid?.() !== 0 && 'namespaces and packet filters need root') ||
   (missing.length > 0 && `${missing.join(' and ')} of iproute2 and nftables are missing`)
 
@@ -28,9 +28,9 @@ interface Listed {
 }
 
 suite('silently dropped packets', { skip }, () => {
-  for (const lost of ['both', 'to gateway', 'to agent'] satisfies Lost[]) {
+  for (const lost of ['both', 'to gateway', 'to agent'] satisfies LossDirection[]) {
     test(`are detected by both ends in 15 s: ${lost}`, async context => {
-      using cable = new Cable()
+      using cable = new VirtualCable()
       await using gateway = await GatewayProcess.start({ ADIT_AGENT_ADDR: `${cable.address}:${AGENT_PORT}` })
       await using agent = new AgentProcess(
         {
@@ -51,7 +51,7 @@ suite('silently dropped packets', { skip }, () => {
       const before = await tunnels()
       assert.equal(urls.length, 1)
       // Somewhere between two heartbeats.
-      await wait(2000)
+      await sleep(2000)
       const since = Date.now()
       cable.drop(lost)
       await until(async () => (await gateway.all('tunnel_sessions')).length === 0, {
@@ -69,7 +69,7 @@ suite('silently dropped packets', { skip }, () => {
       })
       const back = Date.now() - healed
       await until(async () => (await tunnels()).length > 0, { what: 'it has its tunnel' })
-      tell(context, {
+      reportFigures(context, {
         lost,
         'agent noticed after ms': noticed,
         'gone from the API after ms': left,

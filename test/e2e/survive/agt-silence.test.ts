@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent/index.ts'
 import { GatewayProcess } from './agt-support.ts'
-import { type Lost, LossyRelay } from './agt-support-relay.ts'
-import { long, tell } from './figures.ts'
+import { type LossDirection, LossyRelay } from './agt-support-relay.ts'
+import { isLongRun, reportFigures } from './measurements.ts'
 import { until } from '../../support/until.ts'
 
 // Heartbeats every 5 s, and 10 s of silence; a little more for the timers of a machine that has other work too.
-const NOTICED_MS = long ? 15_000 + 1000 : 60_000
-const GONE_MS = long ? 20_000 : 60_000
+const NOTICED_MS = isLongRun ? 15_000 + 1000 : 60_000
+const GONE_MS = isLongRun ? 20_000 : 60_000
 const ANSWER_MS = 10_000
 const RETRY = { baseMs: 50, capMs: 200 }
 
@@ -50,7 +50,7 @@ suite('a silent peer', { concurrency: true }, () => {
   const isListed = async (id: string): Promise<boolean> =>
     (await gateway.all('tunnel_sessions')).some(session => session['id'] === id)
 
-  for (const lost of ['both', 'to gateway', 'to agent'] satisfies Lost[]) {
+  for (const lost of ['both', 'to gateway', 'to agent'] satisfies LossDirection[]) {
     test(`is detected by both ends in 15 s when bytes are lost: ${lost}`, async context => {
       await using relay = await LossyRelay.start(gateway.agentPort)
       const watch = new Watch()
@@ -60,7 +60,7 @@ suite('a silent peer', { concurrency: true }, () => {
       const { url, id } = await agent.listen({ proto: 'http', domain, forwardTo: 1 })
       watch.at.clear()
       relay.closed = true
-      relay.swallow(lost)
+      relay.blackhole(lost)
       const since = performance.now()
       const gone = until(async () => !(await isListed(agent.sessionId)), {
         what: 'the session is gone',
@@ -77,7 +77,7 @@ suite('a silent peer', { concurrency: true }, () => {
       const online = performance.now()
       await until(named, { what: 'it has its name again' })
       const renamed = performance.now() - online
-      tell(context, {
+      reportFigures(context, {
         lost,
         'agent noticed after ms': noticed,
         'gone from the API after ms': left,
@@ -94,13 +94,13 @@ suite('a silent peer', { concurrency: true }, () => {
     const endpoint = { proto: 'http', domain: 'half-mine', forwardTo: 1 } as const
     const { url } = await old.listen(endpoint)
     relay.closed = true
-    relay.swallow('both')
+    relay.blackhole('both')
     await using next = await signIn(gateway.options)
     const begun = performance.now()
     assert.equal((await next.listen(endpoint)).url, url)
     const took = performance.now() - begun
-    tell(context, { 'name taken over after ms': took })
-    assert.ok(took < (long ? 5000 : 60_000))
+    reportFigures(context, { 'name taken over after ms': took })
+    assert.ok(took < (isLongRun ? 5000 : 60_000))
     assert.equal((await gateway.all('tunnels')).filter(it => it['public_url'] === url).length, 1)
   })
 
@@ -148,11 +148,11 @@ suite('a silent peer', { concurrency: true }, () => {
           const begun = performance.now()
           const { status, body } = await at().api.post(`${path}/${command}`)
           const took = performance.now() - begun
-          tell(context, { command, 'answered after ms': took })
+          reportFigures(context, { command, 'answered after ms': took })
           assert.equal(status, 502)
           assert.equal(body.error_code, 'ERR_ADIT_810')
           // The API waits for the command, not for a multiple of it; how late it is depends on the machine.
-          assert.ok(took > ANSWER_MS - 100 && took < (long ? 2 : 9) * ANSWER_MS, `it took ${took} ms`)
+          assert.ok(took > ANSWER_MS - 100 && took < (isLongRun ? 2 : 9) * ANSWER_MS, `it took ${took} ms`)
           // The agent is as it was.
           assert.equal((await at().api.get(path)).status, 200)
         })

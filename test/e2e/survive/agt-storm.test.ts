@@ -4,14 +4,14 @@ import { request } from 'node:http'
 import { after, before, suite, test, type TestContext } from 'node:test'
 import { web, type Service } from '../../agent/support.ts'
 import { AgentProcess, GatewayProcess, HOST } from './agt-support.ts'
-import { long, memoryOf, percentile, tell, wait } from './figures.ts'
+import { isLongRun, memoryOf, percentile, reportFigures, sleep } from './measurements.ts'
 import { until } from '../../support/until.ts'
 
-const SESSIONS = long ? 5000 : 100
-const PROCESSES = long ? 4 : 2
+const SESSIONS = isLongRun ? 5000 : 100
+const PROCESSES = isLongRun ? 4 : 2
 // A gateway that starts slowly is met by agents that wait up to 30 s before they try again.
-const BACK_MS = long ? 60_000 : 240_000
-const SETTLE_MS = long ? 10_000 : 1500
+const BACK_MS = isLongRun ? 60_000 : 240_000
+const SETTLE_MS = isLongRun ? 10_000 : 1500
 const LOOP_MS = 250
 // What the library uses; the jitter is between 0 and this at first.
 const BASE_MS = 500
@@ -55,7 +55,7 @@ class Honest implements AsyncDisposable {
     while (!this.#stopped) {
       this.count++
       if ((await visit(port, host)) !== 200) this.failed++
-      await wait(10)
+      await sleep(10)
     }
   }
 }
@@ -98,7 +98,7 @@ function assertJitter(delays: readonly number[]): void {
   assert.equal(delays.length, SESSIONS)
   const mean = delays.reduce((sum, delay) => sum + delay, 0) / delays.length
   assert.ok(
-    Math.abs(mean - BASE_MS / 2) < BASE_MS / (long ? 10 : 6),
+    Math.abs(mean - BASE_MS / 2) < BASE_MS / (isLongRun ? 10 : 6),
     `the mean of the first delays is ${mean} ms`,
   )
   // Of a hundred uniform delays these bounds fail once in a million runs.
@@ -115,7 +115,7 @@ async function killAndReturn(
   const from = agents.map(({ reports }) => reports.length)
   const begun = Date.now()
   await gateway.kill()
-  await gateway.again()
+  await gateway.restart()
   const down = (Date.now() - begun) / 1000
   await using honest = new Honest(gateway.process.bound.http?.port ?? 0, 'storm-0.adit.localhost')
   const { times, firstDelays } = await returnOf(agents, from, begun)
@@ -131,7 +131,7 @@ async function killAndReturn(
     (metrics.get(`adit_eventloop_delay_seconds{quantile="${quantile}"}`) ?? NaN) * 1000
   await until(() => honest.count > 20)
   await honest.stop()
-  tell(context, {
+  reportFigures(context, {
     'gateway down s': down,
     '50 % signed in after s': percentile(times, 0.5),
     '99 % after s': percentile(times, 0.99),
@@ -148,7 +148,7 @@ async function killAndReturn(
     honest.failed <= honest.count / 1000,
     `${honest.failed} of ${honest.count} honest requests failed`,
   )
-  if (long) assert.ok(delay('0.99') <= LOOP_MS, `the event loop was ${delay('0.99')} ms late`)
+  if (isLongRun) assert.ok(delay('0.99') <= LOOP_MS, `the event loop was ${delay('0.99')} ms late`)
 }
 
 suite('a storm of agents', () => {
@@ -163,17 +163,17 @@ suite('a storm of agents', () => {
     await using agents = startAgents(gateway, service.port)
     await Promise.all(agents.list.map(agent => agent.next('ready')))
     const seconds = (performance.now() - begun) / 1000
-    await wait(SETTLE_MS)
+    await sleep(SETTLE_MS)
     const held = agents.list.reduce((sum, { pid }) => sum + memoryOf(pid), 0)
-    tell(context, {
+    reportFigures(context, {
       sessions: SESSIONS,
       'signed in and bound after s': seconds,
       'kB of the gateway for each idle one': (memoryOf(gateway.pid) - empty) / SESSIONS,
       'kB of the agents for each': held / SESSIONS,
     })
     await killAndReturn(context, gateway, agents.list)
-    await wait(SETTLE_MS)
-    tell(context, { 'kB of the new gateway for each': (memoryOf(gateway.pid) - empty) / SESSIONS })
+    await sleep(SETTLE_MS)
+    reportFigures(context, { 'kB of the new gateway for each': (memoryOf(gateway.pid) - empty) / SESSIONS })
     assert.equal(
       await visit(gateway.process.bound.http?.port ?? 0, `storm-${SESSIONS - 1}.adit.localhost`),
       200,

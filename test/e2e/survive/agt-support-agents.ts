@@ -7,7 +7,7 @@ import {
 } from '#agent/index.ts'
 
 /** What the program is asked to do: one agent for each list of endpoints. */
-export interface Order {
+export interface AgentsJob {
   readonly agent: Pick<AgentOptions, 'server' | 'authtoken' | 'ca' | 'retry' | 'heartbeat' | 'metadata'>
   readonly endpoints: readonly (readonly EndpointOptions[])[]
   /** How many may sign in at the same time at the beginning. */
@@ -37,14 +37,14 @@ function onStatus(): (status: AgentStatus) => void {
   }
 }
 
-async function open(order: Order, endpoints: readonly EndpointOptions[]): Promise<[Agent, string[]]> {
+async function open(order: AgentsJob, endpoints: readonly EndpointOptions[]): Promise<[Agent, string[]]> {
   const agent = await connect({ ...order.agent, onStatus: onStatus() })
   const urls: string[] = []
   for (const endpoint of endpoints) urls.push((await agent.listen(endpoint)).url)
   return [agent, urls]
 }
 
-async function run(order: Order): Promise<void> {
+async function run(order: AgentsJob): Promise<void> {
   const { endpoints, atOnce = 32 } = order
   const rest = [...endpoints.entries()]
   const urls: string[][] = []
@@ -62,7 +62,7 @@ async function run(order: Order): Promise<void> {
 }
 
 process.on('disconnect', () => process.exit())
-process.once('message', (order: Order) => {
+process.once('message', (order: AgentsJob) => {
   run(order).catch((error: unknown) =>
     tell({ is: 'failed', reason: error instanceof Error ? error.message : String(error) }),
   )

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import type { Lost } from './agt-support-relay.ts'
+import type { LossDirection } from './agt-support-relay.ts'
 
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
 /** A cable between this machine and a namespace, on which packets get lost when asked. */
-export class Cable implements Disposable {
+export class VirtualCable implements Disposable {
   readonly namespace = `agt${process.pid}`
   /** The end that is here, where the gateway listens. */
   readonly address = '10.213.77.1'
@@ -24,7 +24,7 @@ export class Cable implements Disposable {
   }
 
   /** Packets are dropped on arrival, so that their sender gets no error. */
-  drop(lost: Lost): void {
+  drop(lost: LossDirection): void {
     const rules = (dev: string): string =>
       `table inet ${this.#table} { chain in { type filter hook input priority 0; iifname "${dev}" drop; }; }`
     if (lost !== 'to agent') run('nft', rules(this.#near))

@@ -4,12 +4,12 @@ import { cut } from '#tunnel/splice.ts'
 import { HOST } from './agt-support.ts'
 
 /** Which bytes are lost: those to the gateway, those to the agent, or all. */
-export type Lost = 'both' | 'to gateway' | 'to agent'
+export type LossDirection = 'both' | 'to gateway' | 'to agent'
 
 interface Pair {
   readonly near: Socket
   readonly far: Socket
-  lost: Lost | undefined
+  lost: LossDirection | undefined
 }
 
 /** A network between agents and their gateway that loses bytes without telling anybody, or breaks connections. */
@@ -41,7 +41,7 @@ export class LossyRelay implements AsyncDisposable {
   }
 
   /** From now on the bytes of the connections there are get lost; both sockets stay open. */
-  swallow(lost: Lost): void {
+  blackhole(lost: LossDirection): void {
     for (const pair of this.#pairs) pair.lost = lost
   }
 
@@ -78,7 +78,7 @@ export class LossyRelay implements AsyncDisposable {
 }
 
 /** Carries one direction; where its bytes get lost its end does too. */
-function pass(pair: Pair, way: Lost, [from, to]: readonly [Socket, Socket]): void {
+function pass(pair: Pair, way: LossDirection, [from, to]: readonly [Socket, Socket]): void {
   const isLost = (): boolean => pair.lost === 'both' || pair.lost === way
   from.on('data', (bytes: Buffer) => {
     if (isLost() || to.write(bytes)) return

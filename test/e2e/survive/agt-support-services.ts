@@ -3,13 +3,17 @@ import { createServer as createWeb, type IncomingMessage, request, type ServerRe
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { HOST } from './agt-support.ts'
-import { wait } from './figures.ts'
+import { sleep } from './measurements.ts'
 
 const BLOCK = Buffer.alloc(65_536, 'x')
 const MIB = 1_048_576
 
 /** Writes as fast as it is taken, and ends; tells how much so far. It stops early where the connection does. */
-export async function pour(target: Writable, bytes: number, wrote?: (bytes: number) => void): Promise<void> {
+export async function writeBytes(
+  target: Writable,
+  bytes: number,
+  wrote?: (bytes: number) => void,
+): Promise<void> {
   const over = new AbortController()
   target.once('close', () => over.abort())
   for (let left = bytes; left > 0 && !over.signal.aborted; left -= BLOCK.length) {
@@ -21,16 +25,16 @@ export async function pour(target: Writable, bytes: number, wrote?: (bytes: numb
 }
 
 /** Reads nothing for a while, then with a rest after each mebibyte; resolves to the number of bytes. */
-export async function sip(source: Readable, restMs: number): Promise<number> {
+export async function readSlowly(source: Readable, restMs: number): Promise<number> {
   let [taken, rests] = [0, 0]
-  await wait(restMs * 5)
+  await sleep(restMs * 5)
   // The other direction is still needed.
   const pieces = source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
   for await (const piece of pieces) {
     taken += piece.length
     if (taken < (rests + 1) * MIB) continue
     rests++
-    await wait(restMs)
+    await sleep(restMs)
   }
   return taken
 }
@@ -76,16 +80,16 @@ export class Services implements AsyncDisposable {
     const line: Buffer = socket.read(16) ?? Buffer.alloc(0)
     const [word, bytes] = line.toString().trim().split(' ')
     if (word === 'echo') socket.pipe(socket)
-    else if (word === 'pour') await pour(socket, Number(bytes), more => (this.poured += more))
-    else if (word === 'sip') socket.end(String(await sip(socket, this.#restMs).catch(() => 0)))
+    else if (word === 'pour') await writeBytes(socket, Number(bytes), more => (this.poured += more))
+    else if (word === 'sip') socket.end(String(await readSlowly(socket, this.#restMs).catch(() => 0)))
     // Any other word: it is never read again.
   }
 
   async #answer(asked: IncomingMessage, response: ServerResponse): Promise<void> {
     const [word, bytes] = (asked.url ?? '').slice(1).split('-')
     response.on('error', () => undefined)
-    if (word === 'pour') await pour(response, Number(bytes), more => (this.poured += more))
-    else if (word === 'sip') response.end(String(await sip(asked, this.#restMs).catch(() => 0)))
+    if (word === 'pour') await writeBytes(response, Number(bytes), more => (this.poured += more))
+    else if (word === 'sip') response.end(String(await readSlowly(asked, this.#restMs).catch(() => 0)))
     else if (word === 'echo') response.end('echo')
   }
 }

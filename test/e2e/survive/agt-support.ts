@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentOptions } from '#agent/index.ts'
 import { type Process, spawnServer } from '../../support/server.ts'
-import type { Order, Report } from './agt-support-agents.ts'
+import type { AgentsJob, Report } from './agt-support-agents.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
 import { newFolder } from '../../support/folder.ts'
@@ -32,12 +32,12 @@ export class GatewayProcess implements AsyncDisposable {
       ADIT_SSH_ADDR: `${HOST}:${ssh}`,
       ...environment,
     })
-    await gateway.again()
+    await gateway.restart()
     return gateway
   }
 
   /** Starts it once more. */
-  async again(): Promise<void> {
+  async restart(): Promise<void> {
     this.#process = await spawnServer(this.dataDir, this.#environment)
   }
 
@@ -132,7 +132,7 @@ export class AgentProcess implements AsyncDisposable {
   stderr = ''
 
   /** In a network namespace of its own where one is named. */
-  constructor(order: Order, namespace?: string) {
+  constructor(order: AgentsJob, namespace?: string) {
     const program = join(import.meta.dirname, 'agt-support-agents.ts')
     const enter = { execPath: 'ip', execArgv: ['netns', 'exec', namespace ?? '', process.execPath] }
     this.child = fork(program, [], {

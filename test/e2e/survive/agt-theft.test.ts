@@ -3,12 +3,12 @@ import { after, before, suite, test } from 'node:test'
 import { AgentError, type AgentStatus, connect } from '#agent/index.ts'
 import { GatewayProcess } from './agt-support.ts'
 import { numberIn, rawSignIn } from './agt-support-raw.ts'
-import { long, tell, wait } from './figures.ts'
+import { isLongRun, reportFigures, sleep } from './measurements.ts'
 import { until } from '../../support/until.ts'
 
 const CLAIMS = 50
 const TAKEN = 334
-const ENDED_MS = long ? 30_000 : 120_000
+const ENDED_MS = isLongRun ? 30_000 : 120_000
 
 for (const workers of [1, 2]) {
   suite(`at a gateway of ${workers} processes`, () => {
@@ -101,7 +101,7 @@ for (const workers of [1, 2]) {
       const names = (await gateway.all('tunnels'))
         .map(it => String(it['public_url']))
         .filter(url => url.includes('claim-'))
-      tell(context, { claims: CLAIMS, 'slowest ms': slowest })
+      reportFigures(context, { claims: CLAIMS, 'slowest ms': slowest })
       assert.equal(names.length, CLAIMS)
       assert.equal(new Set(names).size, CLAIMS)
       await Promise.all(agents.map(agent => agent.close()))
@@ -143,10 +143,10 @@ for (const workers of [1, 2]) {
           lost.size === agents.length,
         { what: 'all were told why', withinMs: ENDED_MS },
       )
-      await wait(500)
+      await sleep(500)
       assert.equal(await left(), 0)
       assert.ok(await listed(stays.clientId))
-      tell(context, { sessions: agents.length, 'ended after ms': took })
+      reportFigures(context, { sessions: agents.length, 'ended after ms': took })
       await Promise.all(agents.map(agent => agent.close()))
     })
   })

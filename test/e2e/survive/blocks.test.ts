@@ -6,7 +6,7 @@ import { after, before, suite, test, type TestContext } from 'node:test'
 import { connect } from '#agent/index.ts'
 import { type Gateway, TestAgent } from '../../gateway/agents/support.ts'
 import { visit } from '../compat/agent-sdk/visits.ts'
-import { must } from '../../support/openssh.ts'
+import { runOrThrow } from '../../support/openssh.ts'
 import { AUTHORITY, type Identity, issue } from '../../support/openssl.ts'
 import type { Answer } from '../../support/server.ts'
 import { GatewayProcess } from './agt-support.ts'
@@ -227,8 +227,10 @@ suite('what tenants and clients send at its limit blocks nothing else', () => {
   })
 
   test('SSH keys and certificates', async context => {
-    await must('openssl', 'pkey', '-in', large.files.key, '-pubout', '-out', folder.file('large.pub'))
-    const public_key = (await must('ssh-keygen', '-i', '-m', 'PKCS8', '-f', folder.file('large.pub'))).trim()
+    await runOrThrow('openssl', 'pkey', '-in', large.files.key, '-pubout', '-out', folder.file('large.pub'))
+    const public_key = (
+      await runOrThrow('ssh-keygen', '-i', '-m', 'PKCS8', '-f', folder.file('large.pub'))
+    ).trim()
     await blocksFor(context, async () => answered(await gateway.api.post('/ssh_credentials', { public_key })))
     const id = await made('/ssh_certificate_authorities', { private_key_type: 'rsa', key_size: 4096 })
     const principals = Array.from({ length: 256 }, (_, at) => `${at}${'x'.repeat(250)}`)

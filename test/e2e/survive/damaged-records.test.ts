@@ -12,14 +12,14 @@ import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
 import { isCollection, Seeds } from '../../support/seeds.ts'
 import { spawnServer, type Process } from '../../support/server.ts'
 import { damaged, postgresRows, sqliteRows, type Rows } from './damage.ts'
-import { long } from './figures.ts'
+import { isLongRun } from './measurements.ts'
 import { until } from '../../support/until.ts'
 import { Folder } from '../../support/folder.ts'
 import { echo } from '../../support/net.ts'
 
-const ROUNDS = long ? 40 : 2
+const ROUNDS = isLongRun ? 40 : 2
 /** Of each kind of endpoint, so that damage of many kinds meets each of them. */
-const VICTIMS = long ? 6 : 3
+const VICTIMS = isLongRun ? 6 : 3
 
 /** A server process with what the tests of edges know how to ask. */
 async function startWorld(folder: Folder, environment: Record<string, string>) {
@@ -56,10 +56,10 @@ const portOf = (address: unknown): number => Number(String(address).split(':').a
 /** An endpoint of every way to be configured; `name` is a label of its names. */
 async function makeEndpoints(world: World, name: string, servicePort: number) {
   const edge = await world.edge([`${name}-edge.example.test`])
-  await world.route(edge, '/', await world.saying('edge answers'))
+  await world.route(edge, '/', await world.fixedResponse('edge answers'))
   const configuration = await world.make('/endpoint_configurations', {
     type: 'https',
-    backend: { backend_id: await world.saying('domain answers') },
+    backend: { backend_id: await world.fixedResponse('domain answers') },
   })
   await world.make('/reserved_domains', {
     domain: `${name}-domain.example.test`,

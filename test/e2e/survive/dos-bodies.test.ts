@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
-import { drained, long, Peak, tell, wait } from './figures.ts'
-import { Shorts } from './shorts.ts'
+import { untilDrained, isLongRun, PeakMemory, reportFigures, sleep } from './measurements.ts'
+import { ShortRequests } from './short-requests.ts'
 import { allOf, HOST, World } from './world.ts'
 import { steady, until } from '../../support/until.ts'
 
 const MIB = 1_048_576
 const BLOCK = Buffer.alloc(65_536, 'b')
-const UPLOAD = (long ? 10_240 : 256) * MIB
-const READERS = long ? 100 : 20
+const UPLOAD = (isLongRun ? 10_240 : 256) * MIB
+const READERS = isLongRun ? 100 : 20
 const DOWNLOAD = 1024 * MIB
-const WARM_UP = (long ? 128 : 64) * MIB
+const WARM_UP = (isLongRun ? 128 : 64) * MIB
 
 /** In KiB: a window for each stream, and some for all. */
 const allowance = (streams: number): number => 64 * streams + 64 * 1024
@@ -26,10 +26,10 @@ async function download(world: World, scheme: 'http' | 'https'): Promise<void> {
 suite('content that one side does not read', { timeout: 900_000 }, () => {
   test('is not buffered by the gateway: a large upload to a service that does not read', async context => {
     await using world = await World.start()
-    await using shorts = new Shorts(world)
+    await using shorts = new ShortRequests(world)
     shorts.start(20)
     await until(() => shorts.answered > 20)
-    using memory = new Peak(world.pid)
+    using memory = new PeakMemory(world.pid)
     const socket = await world.connect('https')
     const begun = performance.now()
     const answer = allOf(socket)
@@ -37,10 +37,10 @@ suite('content that one side does not read', { timeout: 900_000 }, () => {
       `POST /sink?every=${UPLOAD / 2} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nContent-Length: ${UPLOAD}\r\n\r\n`,
     )
     for (let sent = 0; sent < UPLOAD && !socket.destroyed; sent += BLOCK.length)
-      if (!socket.write(BLOCK)) await drained(socket)
+      if (!socket.write(BLOCK)) await untilDrained(socket)
     const text = await answer
     await shorts.stop()
-    tell(context, {
+    reportFigures(context, {
       'uploaded MiB': UPLOAD / MIB,
       'in ms': Math.round(performance.now() - begun),
       'memory +KiB': memory.growth,
@@ -53,12 +53,12 @@ suite('content that one side does not read', { timeout: 900_000 }, () => {
 
   test('is not buffered by the gateway: downloads whose clients have stopped reading', async context => {
     await using world = await World.start()
-    await using shorts = new Shorts(world)
+    await using shorts = new ShortRequests(world)
     shorts.start(20)
     // What a process takes once, for its first large downloads, is not what those who stop reading make it keep.
     await Promise.all((['http', 'https'] as const).map(scheme => download(world, scheme)))
     await until(() => shorts.answered > 20)
-    using memory = new Peak(world.pid)
+    using memory = new PeakMemory(world.pid)
     const sockets = await Promise.all(
       Array.from({ length: READERS }, async (_, at) => {
         const socket = await world.connect(at % 2 === 0 ? 'http' : 'https')
@@ -69,9 +69,9 @@ suite('content that one side does not read', { timeout: 900_000 }, () => {
     )
     // In MiB: the short requests make it grow by some KiB now and then.
     await steady(() => Math.round(memory.growth / 1024), 1000)
-    if (long) await wait(30_000)
+    if (isLongRun) await sleep(30_000)
     await shorts.stop()
-    tell(context, { readers: READERS, 'memory +KiB': memory.growth, 'honest p99 ms': shorts.p99 })
+    reportFigures(context, { readers: READERS, 'memory +KiB': memory.growth, 'honest p99 ms': shorts.p99 })
     assert.deepEqual(shorts.failures, [])
     assert.ok(memory.growth < allowance(READERS), `memory grew by ${memory.growth} KiB`)
     sockets.forEach(socket => socket.destroy())

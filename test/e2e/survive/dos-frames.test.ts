@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { TestAgent, type Gateway } from '../../gateway/agents/support.ts'
-import { long, Peak, tell, wait } from './figures.ts'
-import { mutant, numbers, sshMutant } from './mutants.ts'
-import { Shorts } from './shorts.ts'
+import { isLongRun, PeakMemory, reportFigures, sleep } from './measurements.ts'
+import { mutant, randomNumbers, sshMutant } from './mutants.ts'
+import { ShortRequests } from './short-requests.ts'
 import { World } from './world.ts'
 import { until } from '../../support/until.ts'
 import { closed } from '../../support/net.ts'
 
-const MUTANTS = long ? 1_000_000 : 2000
+const MUTANTS = isLongRun ? 1_000_000 : 2000
 /** A program grows until its code is compiled and its heap has found its size; a leak grows after that, too. */
-const WARM_UP = long ? 50_000 : 0
+const WARM_UP = isLongRun ? 50_000 : 0
 const PER_CONNECTION = 8
 const AT_ONCE = 10
 const SEED = 20_261
@@ -33,17 +33,17 @@ async function torment(socket: Socket, messages: readonly Buffer[]): Promise<voi
     if (socket.destroyed) return
     await new Promise<void>(resolve => socket.write(message, () => resolve()))
   }
-  await Promise.race([closed(socket), wait(20)])
+  await Promise.race([closed(socket), sleep(20)])
   socket.destroy()
 }
 
 suite('invalid input', { timeout: 3_600_000 }, () => {
   test('from an agent closes its connection, and nothing else', async context => {
     await using world = await World.start()
-    await using shorts = new Shorts(world)
+    await using shorts = new ShortRequests(world)
     shorts.start(50)
     await until(() => shorts.answered > 50)
-    const pick = numbers(SEED)
+    const pick = randomNumbers(SEED)
     const begun = performance.now()
     let sent = 0
     const one = async (at: number): Promise<void> => {
@@ -57,11 +57,11 @@ suite('invalid input', { timeout: 3_600_000 }, () => {
         await Promise.all(Array.from({ length: AT_ONCE }, (_, more) => one(at + more)))
     }
     await send(WARM_UP)
-    using memory = new Peak(world.pid)
+    using memory = new PeakMemory(world.pid)
     await send(MUTANTS)
     const growth = memory.growth
     await shorts.stop()
-    tell(context, {
+    reportFigures(context, {
       seed: SEED,
       mutants: sent,
       connections: sent / PER_CONNECTION,
@@ -76,11 +76,11 @@ suite('invalid input', { timeout: 3_600_000 }, () => {
 
   test('from an ssh client does the same', async context => {
     await using world = await World.start()
-    await using shorts = new Shorts(world)
+    await using shorts = new ShortRequests(world)
     shorts.start(20)
-    const pick = numbers(SEED)
-    using memory = new Peak(world.pid)
-    const count = long ? 10_000 : 200
+    const pick = randomNumbers(SEED)
+    using memory = new PeakMemory(world.pid)
+    const count = isLongRun ? 10_000 : 200
     for (let at = 0; at < count; at++) {
       const socket = connectTcp({ port: world.port('ssh'), host: '127.0.0.1' })
       socket.on('error', () => undefined)
@@ -88,7 +88,7 @@ suite('invalid input', { timeout: 3_600_000 }, () => {
       await torment(socket, [sshMutant(pick)])
     }
     await shorts.stop()
-    tell(context, { connections: count, 'memory +KiB': memory.growth, 'honest p99 ms': shorts.p99 })
+    reportFigures(context, { connections: count, 'memory +KiB': memory.growth, 'honest p99 ms': shorts.p99 })
     world.assertAlive()
     assert.deepEqual(shorts.failures, [])
     assert.ok(memory.growth < 64 * 1024, `memory grew by ${memory.growth} KiB`)

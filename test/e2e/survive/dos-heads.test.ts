@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect, type ClientHttp2Session } from 'node:http2'
 import { after, before, suite, test } from 'node:test'
-import { long, Peak, tell } from './figures.ts'
+import { isLongRun, PeakMemory, reportFigures } from './measurements.ts'
 import { allOf, HOST, World } from './world.ts'
 
 const TIMES = 20
 // A busy machine is slower; how slow is printed.
-const QUICK_MS = long ? 1000 : 60_000
+const QUICK_MS = isLongRun ? 1000 : 60_000
 
 const repeat = (count: number, make: (at: number) => [string, string]): [string, string][] =>
   Array.from({ length: count }, (_, at) => make(at))
@@ -60,7 +60,7 @@ suite('a request head that is too large', { timeout: 600_000 }, () => {
       // What the first ones take is code and pools.
       for (let warm = 0; warm < 5; warm++)
         await Promise.all([http1(world, 'http', name), http1(world, 'https', name), http2(world, name)])
-      using memory = new Peak(world.pid)
+      using memory = new PeakMemory(world.pid)
       const statuses = new Set<number>()
       let slowest = 0
       for (let round = 0; round < TIMES; round++)
@@ -73,7 +73,7 @@ suite('a request head that is too large', { timeout: 600_000 }, () => {
           statuses.add(await ask())
           slowest = Math.max(slowest, performance.now() - begun)
         }
-      tell(context, {
+      reportFigures(context, {
         statuses: [...statuses].join(' '),
         'slowest ms': slowest,
         'memory +KiB': memory.growth,

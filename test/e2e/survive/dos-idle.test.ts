@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { long, tell } from './figures.ts'
-import { Shorts } from './shorts.ts'
+import { isLongRun, reportFigures } from './measurements.ts'
+import { ShortRequests } from './short-requests.ts'
 import { HOST, World } from './world.ts'
 import { until } from '../../support/until.ts'
 
-const IDLE = long ? 10_000 : 500
+const IDLE = isLongRun ? 10_000 : 500
 const PER_ADDRESS = 256
 const NETWORK = '10.213.77'
 const MOST_KIB = 60
@@ -48,7 +48,7 @@ async function idle(world: World, localAddress?: string): Promise<Socket> {
 suite('idle connections', { timeout: 300_000 }, () => {
   test(`over TLS cost ${MOST_KIB} KiB each at most, and other clients are unaffected`, async context => {
     await using world = await World.start()
-    await using shorts = new Shorts(world)
+    await using shorts = new ShortRequests(world)
     // What the first ones take is code and pools.
     const warm = await Promise.all(Array.from({ length: 50 }, () => idle(world)))
     const before = world.memory
@@ -64,12 +64,17 @@ suite('idle connections', { timeout: 300_000 }, () => {
     const each = (world.memory - before) / IDLE
     await shorts.stop()
     const open = sockets.filter(({ closed }) => !closed).length
-    tell(context, { connections: IDLE, 'still open': open, 'KiB each': each, 'honest p99 ms': shorts.p99 })
+    reportFigures(context, {
+      connections: IDLE,
+      'still open': open,
+      'KiB each': each,
+      'honest p99 ms': shorts.p99,
+    })
     for (const socket of [...warm, ...sockets]) socket.destroy()
     assert.equal(open, IDLE)
     assert.deepEqual(shorts.failures, [])
     // With few connections what the process needs anyway is a large part of the figure.
-    assert.ok(each < (long ? MOST_KIB : 4 * MOST_KIB), `${each} KiB each`)
+    assert.ok(each < (isLongRun ? MOST_KIB : 4 * MOST_KIB), `${each} KiB each`)
   })
 
   test(
@@ -96,7 +101,7 @@ suite('idle connections', { timeout: 300_000 }, () => {
       )
       other.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
       assert.match(await answer, /^HTTP\/1\.1 200 /)
-      tell(context, {
+      reportFigures(context, {
         taken: taken.filter(({ closed }) => !closed).length,
         'one more gets': words.slice(0, 12),
       })

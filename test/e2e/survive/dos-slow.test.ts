@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { long, Peak, tell, wait } from './figures.ts'
-import { Shorts } from './shorts.ts'
+import { isLongRun, PeakMemory, reportFigures, sleep } from './measurements.ts'
+import { ShortRequests } from './short-requests.ts'
 import { allOf, HOST, World } from './world.ts'
 import { until } from '../../support/until.ts'
 import { closed } from '../../support/net.ts'
 
 const RATE = 100
-const HEADS = long ? 2000 : 200
+const HEADS = isLongRun ? 2000 : 200
 // An agent of another make is given 480 connections at once; who waits for one of them is not a slow reader.
 const READERS = 200
 // On a busy machine their sockets are closed later than the gateway wants; how much later is printed.
-const HEAD_LIMIT_MS = long ? 12_000 : 45_000
+const HEAD_LIMIT_MS = isLongRun ? 12_000 : 45_000
 
 // These clients share a process with those that are measured, so that many handshakes at once would delay them.
 const AT_ONCE = 10
@@ -34,7 +34,7 @@ async function dribble(socket: Socket, text: string): Promise<number> {
   return performance.now() - begun
 }
 
-suite('slow clients', { timeout: 300_000, concurrency: !long }, () => {
+suite('slow clients', { timeout: 300_000, concurrency: !isLongRun }, () => {
   test('of the agent listener that begin to sign in and stop sending are closed in 12 seconds', async () => {
     await using world = await World.start()
     const silent = await Promise.all(Array.from({ length: 20 }, () => world.agentSocket()))
@@ -47,12 +47,12 @@ suite('slow clients', { timeout: 300_000, concurrency: !long }, () => {
 
   test('that never finish a request head are closed in 12 seconds, and other clients are unaffected', async context => {
     await using world = await World.start()
-    await using shorts = new Shorts(world)
+    await using shorts = new ShortRequests(world)
     shorts.start(RATE)
     await until(() => shorts.answered > RATE)
     const baseline = shorts.p99
     shorts.clear()
-    using memory = new Peak(world.pid)
+    using memory = new PeakMemory(world.pid)
     const sockets = await openMany(HEADS, async at => {
       const socket = await world.connect(at % 2 === 0 ? 'http' : 'https')
       socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n`)
@@ -60,7 +60,7 @@ suite('slow clients', { timeout: 300_000, concurrency: !long }, () => {
     })
     const lasted = await Promise.all(sockets.map(socket => dribble(socket, 'X-Slow: 1\r\n')))
     await shorts.stop()
-    tell(context, {
+    reportFigures(context, {
       connections: HEADS,
       'longest ms': Math.round(Math.max(...lasted)),
       'honest p99 ms before': baseline,
@@ -73,12 +73,12 @@ suite('slow clients', { timeout: 300_000, concurrency: !long }, () => {
     assert.deepEqual(shorts.failures, [])
     assert.equal(shorts.refused + shorts.queued, 0)
     // The latency of other clients depends on the load of the machine; it is printed, and asserted in long runs only.
-    if (long) assert.ok(shorts.p99 < Math.max(3 * baseline, 250), `p99 ${shorts.p99} ms`)
+    if (isLongRun) assert.ok(shorts.p99 < Math.max(3 * baseline, 250), `p99 ${shorts.p99} ms`)
   })
 
-  test('that stop in the middle of a body are closed in 30 seconds', { skip: !long }, async context => {
+  test('that stop in the middle of a body are closed in 30 seconds', { skip: !isLongRun }, async context => {
     await using world = await World.start()
-    using memory = new Peak(world.pid)
+    using memory = new PeakMemory(world.pid)
     const sockets = await openMany(2000, async at => {
       const socket = await world.connect(at % 2 === 0 ? 'http' : 'https')
       socket.write(`POST /sink HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 100000\r\n\r\nsome`)
@@ -87,14 +87,18 @@ suite('slow clients', { timeout: 300_000, concurrency: !long }, () => {
     const begun = performance.now()
     await Promise.all(sockets.map(socket => allOf(socket)))
     const lasted = performance.now() - begun
-    tell(context, { connections: 2000, 'gone after ms': Math.round(lasted), 'memory +KiB': memory.growth })
+    reportFigures(context, {
+      connections: 2000,
+      'gone after ms': Math.round(lasted),
+      'memory +KiB': memory.growth,
+    })
     assert.ok(lasted < 37_000)
     assert.ok(memory.growth < 200 * 1024)
   })
 
-  test('that do not read their response are closed in 60 seconds', { skip: !long }, async context => {
+  test('that do not read their response are closed in 60 seconds', { skip: !isLongRun }, async context => {
     await using world = await World.start()
-    using memory = new Peak(world.pid)
+    using memory = new PeakMemory(world.pid)
     const sockets = await openMany(READERS, async at => {
       const socket = await world.connect(at % 2 === 0 ? 'http' : 'https')
       socket.pause()
@@ -105,10 +109,10 @@ suite('slow clients', { timeout: 300_000, concurrency: !long }, () => {
     let left = sockets.length
     // Some take their last bytes only after a while, when so many are busy.
     while (left > 0 && performance.now() - begun < 90_000) {
-      await wait(1000)
+      await sleep(1000)
       left = await openConnections(world)
     }
-    tell(context, {
+    reportFigures(context, {
       connections: READERS,
       left,
       'after ms': Math.round(performance.now() - begun),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { long, Peak, tell, wait } from './figures.ts'
-import { Shorts } from './shorts.ts'
-import { addresses, attacks } from './unread.ts'
+import { isLongRun, PeakMemory, reportFigures, sleep } from './measurements.ts'
+import { ShortRequests } from './short-requests.ts'
+import { addresses, attacks } from './unread-connections.ts'
 import { World } from './world.ts'
 import { steady, until } from '../../support/until.ts'
 
@@ -20,7 +20,7 @@ const inShortRun: Readonly<Record<string, readonly number[]>> = {
   'WebSockets that say nothing': [1],
 }
 const skipped = (name: string, count: number) => ({
-  skip: !long && inShortRun[name]?.includes(count) === false && 'only in long runs: set TEST_LONG',
+  skip: !isLongRun && inShortRun[name]?.includes(count) === false && 'only in long runs: set TEST_LONG',
 })
 
 async function streamsOf({ gateway }: World): Promise<number> {
@@ -37,20 +37,20 @@ suite('clients that open all connections of an agent and do not read', { timeout
         skipped(name, count),
         async context => {
           await using world = await World.start({ agent: 'adit' })
-          using memory = new Peak(world.pid)
+          using memory = new PeakMemory(world.pid)
           const from = addresses(count)
           const sockets: Socket[] = []
           for (let at = 0; at < connections; at++)
             sockets.push(await attack(world, from[at % from.length] ?? ''))
           // The attackers have what they can get.
           const streams = await steady(() => streamsOf(world), 500)
-          await using shorts = new Shorts(world)
+          await using shorts = new ShortRequests(world)
           shorts.start(RATE, AT_ONCE)
-          if (long) await wait(LASTS_MS)
+          if (isLongRun) await sleep(LASTS_MS)
           await until(() => shorts.answered > 2 * RATE)
           await shorts.stop()
           sockets.forEach(socket => socket.destroy())
-          tell(context, {
+          reportFigures(context, {
             connections,
             streams,
             answered: shorts.answered,
@@ -63,7 +63,7 @@ suite('clients that open all connections of an agent and do not read', { timeout
           assert.deepEqual(shorts.failures, [])
           assert.ok(shorts.answered > 0)
           // How quick the others are answered depends on what else the machine does; it is judged in long runs.
-          if (long) assert.ok(shorts.p99 < 250, `p99 ${shorts.p99} ms`)
+          if (isLongRun) assert.ok(shorts.p99 < 250, `p99 ${shorts.p99} ms`)
         },
       )
 })

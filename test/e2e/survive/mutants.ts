@@ -2,7 +2,7 @@ import { FIN, frameTypes, HEADER_BYTES, putHeader, SYN } from '#tunnel/frame.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 
 /** Numbers that look random and are the same in every run. */
-export function numbers(seed: number): (below: number) => number {
+export function randomNumbers(seed: number): (below: number) => number {
   let state = seed >>> 0 || 1
   return below => {
     state ^= state << 13

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { suite, test } from 'node:test'
-import { long, tell, wait } from './figures.ts'
+import { isLongRun, reportFigures, sleep } from './measurements.ts'
 import { stopUnderLoad, stopWhileTalking } from './stop-under-load.ts'
 import { HOST, World } from './world.ts'
 import { listenersOn, workersOf } from '../../support/processes.ts'
@@ -47,9 +47,9 @@ suite('two gateway processes', { timeout: 300_000 }, () => {
       while (performance.now() - begun < BACK_MS) {
         answers = await visits(world, 20)
         if (answers.every(status => status === 200)) break
-        await wait(100)
+        await sleep(100)
       }
-      tell(context, { 'all is well after ms': Math.round(performance.now() - begun) })
+      reportFigures(context, { 'all is well after ms': Math.round(performance.now() - begun) })
       world.assertAlive()
       assert.deepEqual(new Set(answers), new Set([200]))
       // The other one may die only when this one has taken its place.
@@ -63,7 +63,7 @@ suite('two gateway processes', { timeout: 300_000 }, () => {
 
   test(
     'that are sent SIGTERM give open connections 30 seconds, and exit with 0 before 35',
-    { skip: !long },
+    { skip: !isLongRun },
     context => stopWhileTalking(context, WORKERS),
   )
 

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { tell, wait } from './figures.ts'
-import { Shorts } from './shorts.ts'
+import { reportFigures, sleep } from './measurements.ts'
+import { ShortRequests } from './short-requests.ts'
 import { TICK, TICK_MS } from './upstream.ts'
 import { HOST, World } from './world.ts'
 import { until } from '../../support/until.ts'
@@ -86,7 +86,7 @@ export async function stopWhileTalking(
     what: 'all are closed',
   })
   const first = Math.min(...spoken.map(({ closedAt = 0 }) => closedAt - begun))
-  tell(context, {
+  reportFigures(context, {
     'first WebSocket cut after ms': Math.round(first),
     'exit after ms': Math.round(lasted),
     code: code ?? -1,
@@ -102,11 +102,11 @@ export async function stopUnderLoad(
   environment: Record<string, string> = {},
 ): Promise<void> {
   await using world = await World.start({ environment })
-  await using shorts = new Shorts(world)
+  await using shorts = new ShortRequests(world)
   const spoken = await talks(world)
   shorts.start(300)
   // A gateway in production is warm: while its code is being compiled, every turn of its event loop takes milliseconds.
-  await wait(1000)
+  await sleep(1000)
   const downloads = await Promise.all(Array.from({ length: DOWNLOADS }, () => download(world, DOWNLOAD_MS)))
   const begun = performance.now()
   const ended = world.gateway.end('SIGTERM')
@@ -121,7 +121,7 @@ export async function stopUnderLoad(
   })
   spoken.forEach(({ socket }) => socket.close())
   const code = await ended
-  tell(context, {
+  reportFigures(context, {
     answered: shorts.answered,
     failed: shorts.failures.length,
     crossed: shorts.crossed,

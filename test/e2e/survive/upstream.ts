@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { drained, wait } from './figures.ts'
+import { untilDrained, sleep } from './measurements.ts'
 
 const BLOCK = Buffer.alloc(65_536, 'x')
 export const TICK_MS = 100
@@ -60,7 +60,7 @@ async function tick(response: ServerResponse, count: number): Promise<void> {
   response.setHeader('content-length', count * TICK.length)
   for (let sent = 0; sent < count && !response.destroyed; sent++) {
     response.write(TICK)
-    await wait(TICK_MS)
+    await sleep(TICK_MS)
   }
   response.end()
 }
@@ -69,7 +69,7 @@ async function tick(response: ServerResponse, count: number): Promise<void> {
 async function pour(response: ServerResponse, bytes: number): Promise<void> {
   response.setHeader('content-length', bytes)
   for (let left = bytes; left > 0 && !response.destroyed; left -= BLOCK.length)
-    if (!response.write(left < BLOCK.length ? BLOCK.subarray(0, left) : BLOCK)) await drained(response)
+    if (!response.write(left < BLOCK.length ? BLOCK.subarray(0, left) : BLOCK)) await untilDrained(response)
   response.end()
 }
 
@@ -80,7 +80,7 @@ async function swallow(request: IncomingMessage, every: number): Promise<number>
     taken += piece.length
     if (every === 0 || taken < (rests + 1) * every) continue
     rests++
-    await wait(1000)
+    await sleep(1000)
   }
   return taken
 }

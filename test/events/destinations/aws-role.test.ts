@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { buildDestination } from '#events/destinations/index.ts'
 import { awsService, signatureFault, type Keys } from './aws-support.ts'
-import { events, json, MARK, NOW, partsWith, refused, send, service, type Answer } from './support.ts'
+import { events, json, SECRET_MARK, NOW, partsWith, refused, send, service, type Answer } from './support.ts'
 
 const role = 'arn:aws:iam::123456789012:role/events'
-const own: Keys = { id: 'OWNKEY', secret: `own${MARK}`, token: `token${MARK}` }
+const own: Keys = { id: 'OWNKEY', secret: `own${SECRET_MARK}`, token: `token${SECRET_MARK}` }
 const target = {
   kinesis: {
     auth: { role: { role_arn: role }, creds: null },
@@ -40,8 +40,8 @@ const startSts = (clock: Clock, given: Keys[]) =>
       return xml(403, '<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>')
     const keys = {
       id: `ASIA${given.length}`,
-      secret: `role${MARK}/+${given.length}`,
-      token: `session${MARK}==${given.length}`,
+      secret: `role${SECRET_MARK}/+${given.length}`,
+      token: `session${SECRET_MARK}==${given.length}`,
     }
     given.push(keys)
     const expires = new Date(clock.now + 3_600_000).toISOString()
@@ -100,7 +100,7 @@ suite('a role at AWS', () => {
     all.clock.now += 9 * 60_000
     await send(all.destination, events(2))
     assert.equal(all.sts.seen.length, 2)
-    assert.equal(all.kinesis.seen.at(-1)?.headers['x-amz-security-token'], `session${MARK}==1`)
+    assert.equal(all.kinesis.seen.at(-1)?.headers['x-amz-security-token'], `session${SECRET_MARK}==1`)
   })
 
   test('is assumed anew when the service says that its keys have expired', async () => {

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { MARK, json, service, type Answer, type Seen } from './support.ts'
+import { SECRET_MARK, json, service, type Answer, type Seen } from './support.ts'
 
 export interface Keys {
   readonly id: string
@@ -7,7 +7,7 @@ export interface Keys {
   readonly token?: string
 }
 
-export const KEYS: Keys = { id: 'AKIDEXAMPLE', secret: `wJalr${MARK}/K7MDENG+bPxRfiCY` }
+export const KEYS: Keys = { id: 'AKIDEXAMPLE', secret: `wJalr${SECRET_MARK}/K7MDENG+bPxRfiCY` }
 export const auth = {
   role: null,
   creds: { aws_access_key_id: KEYS.id, aws_secret_access_key: KEYS.secret },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { buildDestination } from '#events/destinations/index.ts'
-import { event, events, json, MARK, NOW, partsWith, refused, send, service } from './support.ts'
+import { event, events, json, SECRET_MARK, NOW, partsWith, refused, send, service } from './support.ts'
 
-const secret = `client${MARK}&=+`
+const secret = `client${SECRET_MARK}&=+`
 
 /** The sign-in and the data collection endpoint. Each token is another one; `valid` says which is accepted. */
 async function azure({ status = 204, lifetime = 3600 } = {}) {
@@ -22,7 +22,7 @@ async function azure({ status = 204, lifetime = 3600 } = {}) {
         form.get('scope') !== 'https://monitor.azure.com//.default'
       )
         return json(response, 400, { error: 'invalid_scope' })
-      const token = `token${MARK}${++tokens}`
+      const token = `token${SECRET_MARK}${++tokens}`
       valid.add(token)
       json(response, 200, { token_type: 'Bearer', access_token: token, expires_in: lifetime })
     }),
@@ -81,7 +81,7 @@ suite('Azure logs ingestion', () => {
 
   test('waits for another secret when it is wrong, which is not logged', async () => {
     await using cloud = await azure()
-    const error = await refused(send(cloud.build({ client_secret: `wrong${MARK}` }), events(1)))
+    const error = await refused(send(cloud.build({ client_secret: `wrong${SECRET_MARK}` }), events(1)))
     assert.deepEqual(
       [error.permanent, error.message],
       [false, 'Azure sign-in responded with 401 (invalid_client).'],

@@ -6,7 +6,7 @@ import {
   event,
   events,
   json,
-  MARK,
+  SECRET_MARK,
   NOW,
   partsWith,
   refused,
@@ -16,7 +16,7 @@ import {
   type Seen,
 } from './support.ts'
 
-const KEY = `key${MARK}`
+const KEY = `key${SECRET_MARK}`
 const target = { api_key: KEY, ddtags: 'env:test,team:a', service: 'gate', ddsite: 'datadoghq.eu' }
 
 interface Entry {
@@ -92,9 +92,9 @@ suite('Datadog', () => {
 
   test('waits for another key when it is wrong, and the key is not logged', async () => {
     await using server = await service(intake)
-    const error = await refused(send(build(server.url, { api_key: `wrong${MARK}` }), events(1)))
+    const error = await refused(send(build(server.url, { api_key: `wrong${SECRET_MARK}` }), events(1)))
     assert.deepEqual([error.permanent, error.message], [false, 'Datadog responded with 403.'])
-    const broken = await refused(send(build(server.url, { api_key: `${MARK}\u2603` }), events(1)))
+    const broken = await refused(send(build(server.url, { api_key: `${SECRET_MARK}\u2603` }), events(1)))
     assert.deepEqual([broken.permanent, broken.misconfigured], [false, true])
   })
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { buildDestination } from '#events/destinations/index.ts'
-import { events, json, MARK, NOW, partsWith, refused, send, service, type Answer } from './support.ts'
+import { events, json, SECRET_MARK, NOW, partsWith, refused, send, service, type Answer } from './support.ts'
 
-const headers = { Authorization: `Bearer ${MARK}`, 'X-Scope': 'a' }
+const headers = { Authorization: `Bearer ${SECRET_MARK}`, 'X-Scope': 'a' }
 const build = (endpoint: string, given: Record<string, string> = headers) =>
   buildDestination({ otlp: { endpoint, headers: given } }, partsWith())
 
@@ -69,7 +69,7 @@ suite('OTLP logs', () => {
 
   test('leaves none as taken when the collector rejected some, as it does not say which', async () => {
     await using server = await service(
-      collector({ partialSuccess: { rejectedLogRecords: '2', errorMessage: MARK } }),
+      collector({ partialSuccess: { rejectedLogRecords: '2', errorMessage: SECRET_MARK } }),
     )
     const error = await refused(send(build(`${server.url}/otlp`), events(3)))
     assert.deepEqual([error.permanent, error.taken.size], [true, 0])
@@ -98,7 +98,7 @@ suite('OTLP logs', () => {
       [504, false],
     ] as const) {
       await using server = await service((_, response) =>
-        json(response.setHeader('retry-after', '3'), status, { message: MARK }),
+        json(response.setHeader('retry-after', '3'), status, { message: SECRET_MARK }),
       )
       const error = await refused(send(build(server.url), events(1)))
       assert.equal(error.permanent, permanent, String(status))
@@ -108,10 +108,10 @@ suite('OTLP logs', () => {
 
   test('refuses headers that cannot be sent or are not to be chosen, without their values', async () => {
     for (const given of [
-      { 'a b': MARK },
-      { a: `${MARK}\u2603` },
-      { 'Transfer-Encoding': MARK },
-      { Host: MARK },
+      { 'a b': SECRET_MARK },
+      { a: `${SECRET_MARK}\u2603` },
+      { 'Transfer-Encoding': SECRET_MARK },
+      { Host: SECRET_MARK },
     ]) {
       const error = await refused(send(build('http://127.0.0.1:1', given), events(1)))
       assert.deepEqual([error.permanent, error.misconfigured], [false, true])

@@ -12,7 +12,7 @@ import { loopback, web } from '../../base/egress/support.ts'
 import { type Listening } from '../../support/net.ts'
 
 /** In every secret of these tests: no error may hold it. */
-export const MARK = 'MARKEDSECRET'
+export const SECRET_MARK = 'MARKEDSECRET'
 export const NOW = Date.parse('2026-11-15T10:00:00Z')
 
 export const partsWith = (parts: Partial<DestinationParts> = {}): DestinationParts => ({
@@ -54,7 +54,10 @@ export async function refused(sending: Promise<void>): Promise<DeliveryError> {
   )
   assert.ok(error instanceof DeliveryError, String(error))
   for (let told: unknown = error; told instanceof Error; told = told.cause)
-    assert.ok(!`${told.message} ${JSON.stringify(told)} ${told.stack ?? ''}`.includes(MARK), told.message)
+    assert.ok(
+      !`${told.message} ${JSON.stringify(told)} ${told.stack ?? ''}`.includes(SECRET_MARK),
+      told.message,
+    )
   return error
 }
 

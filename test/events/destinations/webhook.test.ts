@@ -4,9 +4,9 @@ import { Webhook } from 'standardwebhooks'
 import { createEgress } from '#base/egress-client.ts'
 import { buildDestination } from '#events/destinations/index.ts'
 import type { EventTarget } from '#events/destinations/target.ts'
-import { event, events, json, MARK, partsWith, refused, send, service, type Seen } from './support.ts'
+import { event, events, json, SECRET_MARK, partsWith, refused, send, service, type Seen } from './support.ts'
 
-const bytes = Buffer.from(`${MARK} of 32 bytes or so....`)
+const bytes = Buffer.from(`${SECRET_MARK} of 32 bytes or so....`)
 const secret = `whsec_${bytes.toString('base64')}`
 // The reference implementation checks the time against its own clock.
 const parts = partsWith({ now: Date.now })
@@ -94,7 +94,7 @@ suite('webhook', () => {
 
   test('retries when the connection is refused, and waits for another address when it is private', async () => {
     assert.equal(
-      (await refused(send(build('http://127.0.0.1:1/?token=' + MARK), events(1)))).permanent,
+      (await refused(send(build('http://127.0.0.1:1/?token=' + SECRET_MARK), events(1)))).permanent,
       false,
     )
     const strict = { ...parts, egress: createEgress({ allow: [] }) }

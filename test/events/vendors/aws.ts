@@ -2,7 +2,7 @@ import type { ResourceBody } from '#contract/body.ts'
 import { secretText } from '../../support/secrets.ts'
 import { awsService, signatureFault, type Keys } from '../destinations/aws-support.ts'
 import { json, service, type Answer } from '../destinations/support.ts'
-import { contentOf, readEvent, refused, type Arrived, type Stage, type Vendor } from './vendor.ts'
+import { contentOf, readEvent, refused, type ReceivedEvent, type Stage, type Vendor } from './vendor.ts'
 
 const userKeys: Keys = { id: 'AKIDEXAMPLE', secret: secretText('aws') }
 const roleKeys: Keys = { id: 'ASIAROLE', secret: secretText('aws role'), token: secretText('aws session') }
@@ -35,7 +35,7 @@ const sts: Answer = (seen, response) => {
   )
 }
 
-type Take = (events: Arrived[]) => Answer
+type Take = (events: ReceivedEvent[]) => Answer
 
 /** Firehose and Kinesis take records, and answer for each. */
 const records =
@@ -63,9 +63,9 @@ interface Options {
   readonly place: ResourceBody
 }
 
-async function start({ stack, endpoints }: Stage, options: Options, keys: Keys): Promise<Arrived[]> {
+async function start({ stack, endpoints }: Stage, options: Options, keys: Keys): Promise<ReceivedEvent[]> {
   const { service: name, operation, take } = options
-  const events: Arrived[] = []
+  const events: ReceivedEvent[] = []
   const answers = { [operation]: take(events) }
   const started = await awsService(name, answers, { keys: () => keys, now: Date.now })
   endpoints.set(name, stack.use(started).url)

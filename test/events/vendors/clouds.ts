@@ -1,10 +1,10 @@
 import { gunzipSync } from 'node:zlib'
 import { secretText } from '../../support/secrets.ts'
 import { json, service, type Answer } from '../destinations/support.ts'
-import { contentOf, readEvent, refused, type Arrived, type Stage, type Vendor } from './vendor.ts'
+import { contentOf, readEvent, refused, type ReceivedEvent, type Stage, type Vendor } from './vendor.ts'
 
 export async function startDatadog({ stack, endpoints }: Stage): Promise<Vendor> {
-  const events: Arrived[] = []
+  const events: ReceivedEvent[] = []
   const key = secretText('datadog')
   const intake: Answer = (seen, response) => {
     const { 'dd-api-key': given, 'content-encoding': encoding } = seen.headers
@@ -28,7 +28,7 @@ export async function startDatadog({ stack, endpoints }: Stage): Promise<Vendor>
 }
 
 export async function startAzure({ stack, endpoints }: Stage): Promise<Vendor> {
-  const events: Arrived[] = []
+  const events: ReceivedEvent[] = []
   const [secret, token] = [secretText('azure'), secretText('azure token')]
   const login: Answer = (seen, response) => {
     const form = new URLSearchParams(seen.body.toString())
@@ -41,7 +41,7 @@ export async function startAzure({ stack, endpoints }: Stage): Promise<Vendor> {
     if (seen.headers.authorization !== `Bearer ${token}`) return json(response, 401, {})
     if (!seen.path.startsWith('/dataCollectionRules/dcr-1/streams/Custom-Events_CL?'))
       return json(response, 404, {})
-    const rows = contentOf(seen) as (Arrived & { readonly TimeGenerated: string })[]
+    const rows = contentOf(seen) as (ReceivedEvent & { readonly TimeGenerated: string })[]
     for (const { TimeGenerated: time, ...event } of rows) {
       if (time !== event.event_timestamp) return json(response, 400, {})
       events.push(event)

@@ -4,16 +4,18 @@ import { Webhook } from 'standardwebhooks'
 import { identity } from '../../base/egress/support.ts'
 import { secretText } from '../../support/secrets.ts'
 import { json, service, type Answer } from '../destinations/support.ts'
-import { contentOf, readEvent, refused, type Arrived, type Stage, type Vendor } from './vendor.ts'
+import { contentOf, readEvent, refused, type ReceivedEvent, type Stage, type Vendor } from './vendor.ts'
 import { listening } from '../../support/net.ts'
 
 export async function startWebhook({ stack }: Stage): Promise<Vendor> {
-  const events: Arrived[] = []
+  const events: ReceivedEvent[] = []
   const secretOf = (name: string) => `whsec_${Buffer.from(secretText(name)).toString('base64')}`
   const verifier = new Webhook(secretOf('webhook'))
   const hook: Answer = (seen, response) => {
     try {
-      events.push(verifier.verify(seen.body.toString(), seen.headers as Record<string, string>) as Arrived)
+      events.push(
+        verifier.verify(seen.body.toString(), seen.headers as Record<string, string>) as ReceivedEvent,
+      )
       response.writeHead(204).end()
     } catch {
       json(response, 401, {})
@@ -41,7 +43,7 @@ interface Logs {
 }
 
 export async function startOtlp({ stack }: Stage): Promise<Vendor> {
-  const events: Arrived[] = []
+  const events: ReceivedEvent[] = []
   const authorization = `Bearer ${secretText('otlp')}`
   const collector: Answer = (seen, response) => {
     if (seen.headers.authorization !== authorization || seen.path !== '/v1/logs')
@@ -66,7 +68,7 @@ export async function startOtlp({ stack }: Stage): Promise<Vendor> {
 
 /** Takes messages with their length before them. */
 const reading =
-  (events: Arrived[]) =>
+  (events: ReceivedEvent[]) =>
   (socket: Socket): void => {
     let rest = Buffer.alloc(0)
     socket.on('error', () => undefined)
@@ -85,7 +87,7 @@ const reading =
 
 /** It has no secret: the receiver proves by its certificate who it is. `trust` gets the root of the right one. */
 export async function startSyslog({ stack }: Stage, trust: (pem: string) => void): Promise<Vendor> {
-  const events: Arrived[] = []
+  const events: ReceivedEvent[] = []
   const start = async () => {
     const own = await identity('IP:127.0.0.1')
     const { port } = stack.use(await listening(createServer(own, reading(events))))

@@ -2,7 +2,7 @@ import type { ResourceBody } from '#contract/body.ts'
 import type { Seen } from '../destinations/support.ts'
 
 /** An event as a service gets it. */
-export interface Arrived {
+export interface ReceivedEvent {
   readonly event_id: string
   readonly event_type: string
   readonly event_timestamp: string
@@ -12,7 +12,7 @@ export interface Arrived {
 }
 
 /** What is said of a target that does not work. */
-export interface Refusal {
+export interface ExpectedError {
   readonly code: number
   readonly says: RegExp
 }
@@ -25,9 +25,9 @@ export interface Vendor {
   /** The same as the API shows it. */
   readonly shown: ResourceBody
   /** With wrong credentials; absent where there are none. */
-  readonly wrong?: { readonly target: ResourceBody; readonly refusal: Refusal }
+  readonly wrong?: { readonly target: ResourceBody; readonly refusal: ExpectedError }
   /** What came with the right credentials. */
-  readonly arrived: () => readonly Arrived[]
+  readonly arrived: () => readonly ReceivedEvent[]
 }
 
 /** Where services start, to be ended together. */
@@ -37,6 +37,6 @@ export interface Stage {
   readonly endpoints: Map<string, string>
 }
 
-export const refused = (says: RegExp): Refusal => ({ code: 90222, says })
-export const readEvent = (text: string): Arrived => JSON.parse(text) as Arrived
+export const refused = (says: RegExp): ExpectedError => ({ code: 90222, says })
+export const readEvent = (text: string): ReceivedEvent => JSON.parse(text) as ReceivedEvent
 export const contentOf = ({ body }: Seen): unknown => JSON.parse(body.toString())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { signIn, visit, web } from '../../agent/support.ts'
-import { made } from '../../support/each-store.ts'
+import { createResource } from '../../support/each-store.ts'
 import type { TestServer } from '../../support/server.ts'
 import { askPlain, challenge, World } from './support.ts'
 import { until } from '../../support/until.ts'
@@ -63,10 +63,14 @@ suite('an HTTP-01 challenge', () => {
     assert.equal((await askPlain(server, 'secured.adit.localhost', 'theirs')).status, 308)
     const posted = await visit(`${open.url}/.well-known/acme-challenge/ours`, { method: 'POST' })
     assert.match(posted.body, /^service/)
-    const { id } = await made(server.api, '/ip_policies')
-    await made(server.api, '/ip_policy_rules', { ip_policy_id: id, cidr: '192.0.2.0/24', action: 'allow' })
+    const { id } = await createResource(server.api, '/ip_policies')
+    await createResource(server.api, '/ip_policy_rules', {
+      ip_policy_id: id,
+      cidr: '192.0.2.0/24',
+      action: 'allow',
+    })
     const restriction = { type: 'endpoints', enforced: true, ip_policy_ids: [id] }
-    await made(server.api, '/ip_restrictions', restriction)
+    await createResource(server.api, '/ip_restrictions', restriction)
     await until(async () => (await askPlain(server, 'open.adit.localhost', 'theirs')).status === 403)
     assert.equal((await askPlain(server, 'open.adit.localhost', 'ours')).status, 200)
   })

@@ -5,7 +5,7 @@ import { createServer } from 'node:tls'
 import { after, before, suite, test } from 'node:test'
 import { acmeCertificate } from '#pki/acme-certificate.ts'
 import { HOST, signIn, visit } from '../../agent/support.ts'
-import { must } from '../../support/openssh.ts'
+import { runOrThrow } from '../../support/openssh.ts'
 import type { TestServer } from '../../support/server.ts'
 import { portOf } from '../listeners/support.ts'
 import { challenge, handshake, World } from './support.ts'
@@ -103,7 +103,7 @@ test('the challenge certificate is as RFC 8737 requires', async () => {
   const { certificatePem } = await acmeCertificate('shop.example.com', 'token.thumbprint')
   using folder = new Folder()
   await folder.write('proof.pem', certificatePem)
-  const text = await must('openssl', 'x509', '-in', folder.file('proof.pem'), '-noout', '-text')
+  const text = await runOrThrow('openssl', 'x509', '-in', folder.file('proof.pem'), '-noout', '-text')
   assert.match(text, /1\.3\.6\.1\.5\.5\.7\.1\.31: critical/)
   assert.match(text, /DNS:shop\.example\.com\n/)
   const { raw } = new X509Certificate(certificatePem)

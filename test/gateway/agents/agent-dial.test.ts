@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import type { TunnelRecord } from '#registry/directory.ts'
 import { dialAgent } from '#gateway/agents/agent-dial.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
-import { facing } from '../../tunnel/support.ts'
+import { sessionWithPeer } from '../../tunnel/support.ts'
 
 /** What one client may have of the connections of an agent of another make, while it is alone. */
 const SHARE = 240
@@ -14,7 +14,7 @@ suite('a connection through an agent', () => {
     { timeout: 120_000 },
     async context => {
       context.mock.timers.enable({ apis: ['setTimeout'] })
-      const { session } = facing({ role: 'server' })
+      const { session } = sessionWithPeer({ role: 'server' })
       const tunnel = { id: 'tn_1' } as TunnelRecord
       const header = { ClientAddr: '203.0.113.7:4000' } as ProxyHeader
       const dial = (): Promise<unknown> =>

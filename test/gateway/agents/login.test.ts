@@ -7,7 +7,7 @@ import type { SessionRecord } from '#registry/directory.ts'
 import { call } from '#tunnel/rpc.ts'
 import { plainAnswer, srvInfoAnswer } from '#tunnel/messages.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import { listeningLog, startGateway, TestAgent } from './support.ts'
+import { recordingLog, startGateway, TestAgent } from './support.ts'
 import { until } from '../../support/until.ts'
 import { closed } from '../../support/net.ts'
 
@@ -112,7 +112,7 @@ suite('an agent that signs in', () => {
   })
 
   test('from a denied address is accepted with a logged warning when the restriction is not enforced', async () => {
-    const { log, lines } = listeningLog()
+    const { log, lines } = recordingLog()
     await using gateway = await startGateway({ log })
     const { token } = gateway.source.credential()
     gateway.source.restrict('agent', false, '192.0.2.0/24')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { TunnelRecord } from '#registry/directory.ts'
 import { DialError } from '#registry/agent-dialer.ts'
-import { assertTellsNone, secretText } from '../../support/secrets.ts'
+import { assertNoSecret, secretText } from '../../support/secrets.ts'
 import { type Gateway, startGateway, TestAgent } from './support.ts'
 import { until } from '../../support/until.ts'
 
@@ -86,7 +86,7 @@ suite('an agent that reconnects', () => {
     const agent = await TestAgent.signIn(gateway, token)
     const BasicAuth = { credentials: [{ username: 'a', cleartext_password: secretText('password') }] }
     const bound = await agent.bind('https', { BasicAuth })
-    assertTellsNone('a token', bound.Extra.Token)
+    assertNoSecret('a token', bound.Extra.Token)
     agent.drop()
     await until(() => gateway.directory.tunnels.size === 0, { what: 'it has gone' })
     const back = await again(gateway, agent, token)

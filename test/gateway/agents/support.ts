@@ -103,7 +103,7 @@ export class MemorySource implements Source {
 export const info = gatewayInfo({ version: '0.1.0-test', httpPort: 8080, httpsPort: 8443 })
 
 /** Keeps what would have been logged. */
-export function listeningLog(): { log: Log; lines: { level: string; fields: Body; text: string }[] } {
+export function recordingLog(): { log: Log; lines: { level: string; fields: Body; text: string }[] } {
   const lines: { level: string; fields: Body; text: string }[] = []
   const at = (level: string) => (fields: Body, text: string) => void lines.push({ level, fields, text })
   const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

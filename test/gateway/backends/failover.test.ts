@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { suite, test } from 'node:test'
-import { build, Front, mute, records, service, speak, speaker } from './support.ts'
+import { build, HttpFront, closingService, records, service, exchangeBytes, tcpService } from './support.ts'
 import { freePort } from '../../support/free-ports.ts'
 
 const { failover, fixed, response, group, weighted } = records
@@ -10,7 +10,9 @@ suite('a failover backend', () => {
   test('uses the first while it can be reached', async () => {
     await using one = await service('one')
     await using two = await service('two')
-    await using front = new Front(build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }))
+    await using front = new HttpFront(
+      build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }),
+    )
     for (let count = 0; count < 3; count++) assert.equal((await front.get()).body, 'one')
     assert.equal(two.connections(), 0)
   })
@@ -18,7 +20,7 @@ suite('a failover backend', () => {
   test('uses the next when the first cannot be reached, with the whole body', async () => {
     await using two = await service('two')
     const rows = { top: failover('x', 'y'), x: fixed(await freePort()), y: fixed(two.port) }
-    await using front = new Front(build(rows))
+    await using front = new HttpFront(build(rows))
     // More than what rests are after, so that quick refusals are passed over too.
     for (let count = 0; count < 5; count++) assert.equal((await front.post('content')).body, 'two')
     assert.deepEqual(new Set(two.asked.map(({ text }) => text)), new Set(['POST / content']))
@@ -28,7 +30,7 @@ suite('a failover backend', () => {
   test('uses the first again as soon as it is back', async () => {
     const port = await freePort()
     await using two = await service('two')
-    await using front = new Front(build({ top: failover('x', 'y'), x: fixed(port), y: fixed(two.port) }))
+    await using front = new HttpFront(build({ top: failover('x', 'y'), x: fixed(port), y: fixed(two.port) }))
     assert.equal((await front.get()).body, 'two')
     const back = createServer((_request, answer) => answer.end('one')).listen(port, '127.0.0.1')
     await new Promise(resolve => back.once('listening', resolve))
@@ -42,22 +44,26 @@ suite('a failover backend', () => {
       answer.writeHead(503, { 'Content-Length': '4' }).end('busy'),
     )
     await using two = await service('two')
-    await using front = new Front(build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }))
+    await using front = new HttpFront(
+      build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }),
+    )
     const { status, body } = await front.get()
     assert.deepEqual([status, body, two.connections()], [503, 'busy', 0])
   })
 
   test('never sends a request twice', async () => {
-    await using one = await mute()
+    await using one = await closingService()
     await using two = await service('two')
-    await using front = new Front(build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }))
+    await using front = new HttpFront(
+      build({ top: failover('x', 'y'), x: fixed(one.port), y: fixed(two.port) }),
+    )
     assert.equal((await front.get()).status, 502)
     assert.deepEqual([front.lost, two.connections()], [['no-response'], 0])
   })
 
   test('uses the next when a group has no tunnel', async () => {
     const rows = { top: failover('x', 'y'), x: group({ app: 'none' }), y: response('sorry', 503) }
-    await using front = new Front(build(rows))
+    await using front = new HttpFront(build(rows))
     const { status, body } = await front.get()
     assert.deepEqual([status, body], [503, 'sorry'])
     const [context] = front.traces
@@ -66,7 +72,7 @@ suite('a failover backend', () => {
 
   test('reports why the last cannot be reached when none can', async () => {
     const rows = { top: failover('x', 'y'), x: fixed(await freePort()), y: group({ app: 'none' }) }
-    await using front = new Front(build(rows))
+    await using front = new HttpFront(build(rows))
     const { status, head } = await front.get()
     assert.equal(status, 503)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90042/)
@@ -74,7 +80,7 @@ suite('a failover backend', () => {
   })
 
   test('without children answers 503', async () => {
-    await using front = new Front(build({ top: failover() }))
+    await using front = new HttpFront(build({ top: failover() }))
     const { status, head } = await front.get()
     assert.equal(status, 503)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_724/)
@@ -91,12 +97,12 @@ suite('a failover backend', () => {
       y: group({ app: 'none' }),
       z: response('last'),
     }
-    await using front = new Front(build(rows))
+    await using front = new HttpFront(build(rows))
     assert.equal((await front.post('content')).body, 'last')
   })
 
   test('opens connections to the first that can be reached', async () => {
-    await using two = await speaker('two')
+    await using two = await tcpService('two')
     const rows = {
       top: failover('r', 'x', 'y'),
       r: response('no'),
@@ -104,11 +110,11 @@ suite('a failover backend', () => {
       y: fixed(two.port),
     }
     const backend = build(rows, { edge: 'tcp' })
-    assert.equal(await speak(backend, 'hello'), 'two: hello')
+    assert.equal(await exchangeBytes(backend, 'hello'), 'two: hello')
   })
 
   test('opens none when none can be reached', async () => {
     const backend = build({ top: failover('x'), x: fixed(await freePort()) }, { edge: 'tcp' })
-    await assert.rejects(speak(backend, 'hello'), { name: 'DialError' })
+    await assert.rejects(exchangeBytes(backend, 'hello'), { name: 'DialError' })
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { build, Front, records } from './support.ts'
+import { build, HttpFront, records } from './support.ts'
 
 const front = (...given: Parameters<typeof records.response>) =>
-  new Front(build({ top: records.response(...given) }))
+  new HttpFront(build({ top: records.response(...given) }))
 
 suite('an HTTP response backend', () => {
   test('answers with its status, headers and content', async () => {
@@ -43,7 +43,7 @@ suite('an HTTP response backend', () => {
       await using site = front('hidden', status)
       const client = await site.connect()
       client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
-      const text = await client.whole()
+      const text = await client.readToEnd()
       assert.equal(text.match(new RegExp(`HTTP/1.1 ${status} `, 'g'))?.length, 2)
       assert.doesNotMatch(text, /hidden|text\/plain/)
     })

@@ -4,7 +4,7 @@ import http2, { type ServerHttp2Stream } from 'node:http2'
 import { createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
-import { h2c, tunnel, upstream } from '../../http/http2/behind.ts'
+import { h2c, tunnel, upstream } from '../../http/http2/upstream-server.ts'
 import { answerOf, ask, gateway, SocketStream } from '../../http/http2/support.ts'
 
 suite('an upstream that speaks HTTP/2', () => {

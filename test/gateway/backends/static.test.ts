@@ -6,7 +6,16 @@ import { suite, test } from 'node:test'
 import { createServer as createSecureServer } from 'node:tls'
 import { createEgress } from '#base/egress-client.ts'
 import { identity, secureWeb } from '../../base/egress/support.ts'
-import { build, Front, localEgress, mute, records, service, speak, speaker } from './support.ts'
+import {
+  build,
+  HttpFront,
+  localEgress,
+  closingService,
+  records,
+  service,
+  exchangeBytes,
+  tcpService,
+} from './support.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { listening } from '../../support/net.ts'
 
@@ -15,7 +24,7 @@ const { fixed } = records
 suite('a static backend', () => {
   test('forwards a request unchanged, with the forwarding headers', async () => {
     await using site = await service('site')
-    await using front = new Front(build({ one: fixed(site.port) }))
+    await using front = new HttpFront(build({ one: fixed(site.port) }))
     const { status, body } = await front.ask(
       'PUT /a/b?c HTTP/1.1\r\nHost: App.Test:8080\r\nX-Forwarded-For: 6.6.6.6\r\nX-One: 1\r\nContent-Length: 3\r\n\r\nabc',
     )
@@ -32,7 +41,7 @@ suite('a static backend', () => {
 
   test('reuses a connection', async () => {
     await using site = await service('site')
-    await using front = new Front(build({ one: fixed(site.port) }))
+    await using front = new HttpFront(build({ one: fixed(site.port) }))
     for (let count = 0; count < 5; count++) assert.equal((await front.get()).status, 200)
     assert.deepEqual([site.asked.length, site.connections()], [5, 1])
   })
@@ -47,7 +56,7 @@ suite('a static backend', () => {
       })
     })
     await using local = await listening(site)
-    await using front = new Front(build({ one: fixed(local.port) }))
+    await using front = new HttpFront(build({ one: fixed(local.port) }))
     assert.equal((await front.get()).status, 200)
     assert.equal((await front.get()).status, 200)
     assert.equal(local.connections(), 2)
@@ -56,8 +65,8 @@ suite('a static backend', () => {
   })
 
   test('reports a service that closes without a response, and sends the request only once', async () => {
-    await using site = await mute()
-    await using front = new Front(build({ one: fixed(site.port) }))
+    await using site = await closingService()
+    await using front = new HttpFront(build({ one: fixed(site.port) }))
     const { status, head } = await front.get()
     assert.equal(status, 502)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90038/)
@@ -65,7 +74,7 @@ suite('a static backend', () => {
   })
 
   test('reports a service that cannot be reached', async () => {
-    await using front = new Front(build({ one: fixed(await freePort()) }))
+    await using front = new HttpFront(build({ one: fixed(await freePort()) }))
     const { status, head } = await front.post('content')
     assert.equal(status, 502)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_3006/)
@@ -74,14 +83,14 @@ suite('a static backend', () => {
 
   test('reports a name without an address', async () => {
     const egress = localEgress({ lookup: async () => [] })
-    await using front = new Front(build({ one: fixed(80, false, 'gone.test') }, { egress }))
+    await using front = new HttpFront(build({ one: fixed(80, false, 'gone.test') }, { egress }))
     assert.match((await front.get()).head, /ERR_ADIT_3006/)
   })
 
   test('does not connect to a private network; owners see the setting, clients no address', async () => {
     await using site = await service('site')
     const egress = createEgress({ allow: [], lookup: async () => ['127.0.0.1'] })
-    await using front = new Front(build({ one: fixed(site.port, false, 'inner.test') }, { egress }))
+    await using front = new HttpFront(build({ one: fixed(site.port, false, 'inner.test') }, { egress }))
     const { status, head, body } = await front.get()
     assert.equal(status, 502)
     assert.match(head, /Adit-Error-Code: ERR_ADIT_90160/)
@@ -94,7 +103,7 @@ suite('a static backend', () => {
     await using site = await service('site', (_request, response) =>
       response.writeHead(502, { 'Content-Length': '33' }).end('failed to dial backend: not by us'),
     )
-    await using front = new Front(build({ one: fixed(site.port) }))
+    await using front = new HttpFront(build({ one: fixed(site.port) }))
     const { status, body } = await front.get()
     assert.deepEqual([status, body], [502, 'failed to dial backend: not by us'])
     assert.deepEqual(front.lost, [undefined])
@@ -105,7 +114,7 @@ suite('a static backend', () => {
       response.write('x'.repeat(700_000))
       response.end('y')
     })
-    await using front = new Front(build({ one: fixed(site.port) }))
+    await using front = new HttpFront(build({ one: fixed(site.port) }))
     const content = 'z'.repeat(600_000)
     const { body } = await front.post(content)
     assert.equal(site.asked[0]?.text, `POST / ${content}`)
@@ -118,12 +127,12 @@ suite('a static backend', () => {
       socket.on('data', (bytes: Buffer) => socket.write(bytes.toString().toUpperCase()))
     })
     await using local = await listening(site)
-    await using front = new Front(build({ one: fixed(local.port) }))
+    await using front = new HttpFront(build({ one: fixed(local.port) }))
     const client = await front.connect()
     client.send('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: shout\r\n\r\n')
-    await client.saw('101')
+    await client.received('101')
     client.send('hello')
-    await client.saw('HELLO')
+    await client.received('HELLO')
     client.close()
   })
 
@@ -132,7 +141,7 @@ suite('a static backend', () => {
     const site = createServer((_request, response) => response.end('ok'))
     site.on('connection', socket => socket.on('close', () => closed.resolve()))
     await using local = await listening(site)
-    await using front = new Front(build({ one: fixed(local.port) }))
+    await using front = new HttpFront(build({ one: fixed(local.port) }))
     await front.get()
     front.backend.close()
     await closed.promise
@@ -143,7 +152,7 @@ suite('a static backend', () => {
     const site = createServer(() => undefined)
     site.on('connection', socket => socket.on('close', () => closed.resolve()))
     await using local = await listening(site)
-    await using front = new Front(build({ one: fixed(local.port) }))
+    await using front = new HttpFront(build({ one: fixed(local.port) }))
     const client = await front.connect()
     const arrived = once(site, 'request')
     client.send('GET / HTTP/1.1\r\nHost: app.test\r\n\r\n')
@@ -158,7 +167,7 @@ suite('a static backend with TLS', () => {
     const own = await identity('DNS:inner.test')
     await using site = await secureWeb(own, (_request, response) => response.end('safe'))
     const egress = localEgress({ ca: [own.cert] })
-    const at = (host: string) => new Front(build({ one: fixed(site.port, true, host) }, { egress }))
+    const at = (host: string) => new HttpFront(build({ one: fixed(site.port, true, host) }, { egress }))
     await using right = at('inner.test')
     assert.equal((await right.get()).body, 'safe')
     await using wrong = at('other.test')
@@ -177,18 +186,21 @@ suite('a static backend with TLS', () => {
     await using site = await listening(server)
     const egress = localEgress({ ca: [own.cert] })
     const backend = build({ one: fixed(site.port, true, 'inner.test') }, { egress, edge: 'tcp' })
-    assert.equal(await speak(backend, 'hello'), 'tls: hello')
+    assert.equal(await exchangeBytes(backend, 'hello'), 'tls: hello')
   })
 })
 
 suite('a static backend without HTTP', () => {
   test('forwards what was already read, and the response after the half-close', async () => {
-    await using site = await speaker('tcp')
-    assert.equal(await speak(build({ one: fixed(site.port) }, { edge: 'tcp' }), 'hello'), 'tcp: hello')
+    await using site = await tcpService('tcp')
+    assert.equal(
+      await exchangeBytes(build({ one: fixed(site.port) }, { edge: 'tcp' }), 'hello'),
+      'tcp: hello',
+    )
   })
 
   test('reports that it cannot be reached', async () => {
     const backend = build({ one: fixed(await freePort()) }, { edge: 'tcp' })
-    await assert.rejects(speak(backend, 'hello'), { name: 'DialError', code: 'offline' })
+    await assert.rejects(exchangeBytes(backend, 'hello'), { name: 'DialError', code: 'offline' })
   })
 })

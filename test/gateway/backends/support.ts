@@ -13,7 +13,7 @@ import type { SourceRow } from '#registry/records/source.ts'
 import type { RequestContext } from '#http/request-context.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { loopback } from '../../base/egress/support.ts'
-import { rig, type Rig } from '../../http/http1/support.ts'
+import { startFixture, type Http1Fixture } from '../../http/http1/support.ts'
 import { testLog } from '../../support/secrets.ts'
 import { listening, type Listening } from '../../support/net.ts'
 
@@ -73,15 +73,15 @@ export function build(rows: Readonly<Record<string, Kept>>, options: Partial<Bac
 }
 
 /** Clients on real sockets, served by a backend. */
-export class Front implements AsyncDisposable {
+export class HttpFront implements AsyncDisposable {
   readonly replies: Reply[] = []
   readonly traces: RequestContext[] = []
   readonly backend: Backend
-  readonly #rig: Promise<Rig>
+  readonly #rig: Promise<Http1Fixture>
 
   constructor(backend: Backend) {
     this.backend = backend
-    this.#rig = rig({
+    this.#rig = startFixture({
       answer: async exchange => {
         const reply = await backend.answer(exchange)
         this.replies.push(reply)
@@ -142,7 +142,7 @@ export async function service(name: string, answer?: RequestListener): Promise<S
 }
 
 /** A service that takes connections and closes each when it has read from it. */
-export const mute = (): Promise<Listening> =>
+export const closingService = (): Promise<Listening> =>
   listening(
     createTcpServer(socket => {
       socket.on('error', () => undefined)
@@ -159,7 +159,7 @@ export const client: ClientConnection = {
 }
 
 /** All that comes on a stream whose own side is ended. */
-export function whole(stream: ByteStream): Promise<string> {
+export function readStream(stream: ByteStream): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
     stream.attach({
@@ -172,13 +172,13 @@ export function whole(stream: ByteStream): Promise<string> {
 }
 
 /** Opens a connection without HTTP, says something and reads until the end. */
-export async function speak(backend: Backend, text: string): Promise<string> {
+export async function exchangeBytes(backend: Backend, text: string): Promise<string> {
   if (backend.dial === undefined) throw new Error('The backend knows only HTTP.')
-  return whole(await backend.dial(client, Buffer.from(text)))
+  return readStream(await backend.dial(client, Buffer.from(text)))
 }
 
 /** A TCP service that responds with its name and what it received. */
-export const speaker = (name: string): Promise<Listening> =>
+export const tcpService = (name: string): Promise<Listening> =>
   listening(
     createTcpServer({ allowHalfOpen: true }, socket => {
       let text = ''

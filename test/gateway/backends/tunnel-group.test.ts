@@ -5,7 +5,7 @@ import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import { TunnelIndex } from '#registry/tunnel-index.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 import { startGateway, TestAgent, type Gateway } from '../agents/support.ts'
-import { build, Front, records, speak } from './support.ts'
+import { build, HttpFront, records, exchangeBytes } from './support.ts'
 import { until } from '../../support/until.ts'
 
 const labels = { app: 'shop' }
@@ -43,7 +43,7 @@ class Group implements AsyncDisposable {
   /** Which tunnels were to be dialled. */
   readonly dialled: string[] = []
   readonly manners = new Map<string, Manner>()
-  readonly #fronts: Front[] = []
+  readonly #fronts: HttpFront[] = []
 
   constructor(gateway: Gateway) {
     this.gateway = gateway
@@ -85,8 +85,8 @@ class Group implements AsyncDisposable {
     return { edge, index: this.index, dialer }
   }
 
-  front(ofGroup: Readonly<Record<string, string>> = labels): Front {
-    const front = new Front(build({ group: records.group(ofGroup) }, this.parts()))
+  front(ofGroup: Readonly<Record<string, string>> = labels): HttpFront {
+    const front = new HttpFront(build({ group: records.group(ofGroup) }, this.parts()))
     this.#fronts.push(front)
     return front
   }
@@ -100,7 +100,7 @@ class Group implements AsyncDisposable {
 }
 
 /** The name of the service that responded to each of so many requests, or the status if none did. */
-async function answers(front: Front, count: number): Promise<string> {
+async function answers(front: HttpFront, count: number): Promise<string> {
   let order = ''
   for (let at = 0; at < count; at++) {
     const { status, body } = await front.get()
@@ -259,7 +259,7 @@ suite('a group of tunnels', () => {
       group.down.add(await group.join('c', echo))
       const backend = build({ group: records.group(labels) }, group.parts(edge))
       const said: string[] = []
-      for (let count = 0; count < 6; count++) said.push(await speak(backend, 'hi'))
+      for (let count = 0; count < 6; count++) said.push(await exchangeBytes(backend, 'hi'))
       assert.deepEqual(new Set(said), new Set(['a:hi', 'b:hi']))
       const header = group.agents.get('a')?.proxied[0]?.header
       assert.deepEqual(
@@ -271,6 +271,6 @@ suite('a group of tunnels', () => {
   test('without an online tunnel opens no connection', async () => {
     await using group = await Group.of({})
     const backend = build({ group: records.group(labels) }, group.parts('tcp'))
-    await assert.rejects(speak(backend, 'hi'), { name: 'DialError', code: 'offline' })
+    await assert.rejects(exchangeBytes(backend, 'hi'), { name: 'DialError', code: 'offline' })
   })
 })

@@ -4,13 +4,13 @@ import { buffer } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { Admission } from '#gateway/listeners/admission.ts'
 import { HttpListener, type HttpListenerOptions } from '#gateway/listeners/http.ts'
-import { ask, HOST, open, silent, describeClient } from './support.ts'
+import { ask, HOST, open, log, describeClient } from './support.ts'
 import { until } from '../../support/until.ts'
 
 async function start(options: Partial<HttpListenerOptions> = {}, host = HOST) {
   const listener = new HttpListener({
     admission: new Admission(),
-    log: silent,
+    log,
     http1: describeClient('http/1.1'),
     ...options,
   })
@@ -82,7 +82,7 @@ suite('HTTP clients', () => {
 
   test('cannot be served on a port in use, with the error of the system', async () => {
     await using http = await start()
-    const other = new HttpListener({ admission: new Admission(), log: silent, http1: describeClient('') })
+    const other = new HttpListener({ admission: new Admission(), log, http1: describeClient('') })
     await assert.rejects(other.listen({ host: HOST, port: http.port }), { code: 'EADDRINUSE' })
   })
 
@@ -97,7 +97,7 @@ suite('HTTP clients', () => {
 class HttpListenerHandle implements AsyncDisposable {
   readonly #listener = new HttpListener({
     admission: new Admission(),
-    log: silent,
+    log,
     sharesPorts: () => true,
     http1: describeClient('http/1.1'),
   })

@@ -12,10 +12,10 @@ import { splice } from '#tunnel/splice.ts'
 import { Certificates, defaultNames, type CertificatesOptions } from '#tls/certificates.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import { couple } from '../../tunnel/support.ts'
+import { sessionPair } from '../../tunnel/support.ts'
 import { testLog } from '../../support/secrets.ts'
 
-export const silent: Log = testLog()
+export const log: Log = testLog()
 export const HOST = '127.0.0.1'
 
 export const newAuthority = async (): Promise<LocalAuthority> =>
@@ -30,7 +30,7 @@ export async function newCertificates(
     names: defaultNames('adit.localhost', [HOST]),
     uploaded: () => undefined,
     serves: () => false,
-    log: silent,
+    log,
     ...options,
   })
   return { authority, certificates }
@@ -50,7 +50,7 @@ export const portOf = (server: Pick<Server, 'address'>): number => (server.addre
 
 /** A way through a tunnel, of which both ends are ours, to a port of this machine. */
 export function tunnelTo(port: number, more: Partial<L4Upstream> = {}): L4Upstream {
-  const { gateway } = couple(
+  const { gateway } = sessionPair(
     {},
     { accept: (_, stream) => splice(connect({ host: HOST, port, allowHalfOpen: true }), stream) },
   )
@@ -84,7 +84,7 @@ export async function startHttps(
   const { authority, certificates } = await newCertificates(certificateOptions)
   const listener = new HttpsListener({
     admission: new Admission(),
-    log: silent,
+    log,
     certificates,
     route: () => ({ kind: 'http' }),
     http1: describeClient('http/1.1'),

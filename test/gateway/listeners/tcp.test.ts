@@ -13,14 +13,14 @@ import type { L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import type { SpliceEnd } from '#tunnel/splice.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
-import { couple } from '../../tunnel/support.ts'
-import { HOST, open, portOf, silent, startUpstream, tunnelTo } from './support.ts'
+import { sessionPair } from '../../tunnel/support.ts'
+import { HOST, open, portOf, log, startUpstream, tunnelTo } from './support.ts'
 import { steady, until } from '../../support/until.ts'
 
 const MIB = 1024 * 1024
 
 function newPorts(limits: Partial<AdmissionLimits> = {}): TcpPorts & AsyncDisposable {
-  const ports = new TcpPorts({ admission: new Admission(limits), log: silent, host: HOST })
+  const ports = new TcpPorts({ admission: new Admission(limits), log, host: HOST })
   return Object.assign(ports, { [Symbol.asyncDispose]: () => ports.drain(0) })
 }
 
@@ -141,7 +141,7 @@ suite('a TCP endpoint', () => {
   })
 
   test('resets the client when the agent is lost', async () => {
-    const { gateway } = couple({}, { accept: (_, stream) => stream.write(Buffer.from('hello')) })
+    const { gateway } = sessionPair({}, { accept: (_, stream) => stream.write(Buffer.from('hello')) })
     await using ports = newPorts()
     const way: L4Upstream = { dial: (_, first) => gateway.open(streamTypes.proxy, first) }
     const client = await open(await ports.open(0, way))
@@ -173,7 +173,7 @@ suite('a TCP endpoint', () => {
     const dialled = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
     const finished = Promise.withResolvers<void>()
-    const { gateway } = couple(
+    const { gateway } = sessionPair(
       {},
       { accept: (_, stream) => stream.attach({ data() {}, end: finished.resolve, closed() {} }) },
     )

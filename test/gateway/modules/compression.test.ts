@@ -18,8 +18,8 @@ import { type Body, bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import { compressionModule } from '#gateway/modules/compression.ts'
-import { rig } from '../../http/http1/support.ts'
-import { all, ask, FedBody, gateway } from '../../http/http2/support.ts'
+import { startFixture } from '../../http/http1/support.ts'
+import { readBody, ask, ManualBody, gateway } from '../../http/http2/support.ts'
 import { info } from '../agents/support.ts'
 import { modulePartsFor, moduleState } from '../module-parts.ts'
 import { optionsOf, request } from './support.ts'
@@ -96,7 +96,7 @@ suite('a client gets what it accepts', () => {
       assert.deepEqual(reply.head.fields.all('etag'), ['W/"abc"'])
       assert.equal(reply.head.fields.get('accept-ranges'), undefined)
       assert.deepEqual(reply.head.framing, { kind: 'chunked' })
-      const { bytes } = await all(reply.body)
+      const { bytes } = await readBody(reply.body)
       assert.ok(bytes.length < text.length / 10)
       assert.equal(decoders[coding](bytes).toString(), text)
       assert.equal(openEngines(), 0)
@@ -106,7 +106,7 @@ suite('a client gets what it accepts', () => {
       const short = text.slice(0, 2000)
       const body = new TextBody(short, { kind: 'length', length: short.length })
       const reply = await through(replyOf(body, HTML), accepting(coding))
-      const { bytes } = await all(reply.body)
+      const { bytes } = await readBody(reply.body)
       assert.deepEqual(reply.head.framing, { kind: 'length', length: bytes.length })
       assert.equal(decoders[coding](bytes).toString(), short)
       assert.equal(reply.head.fields.get('content-encoding'), coding)
@@ -207,9 +207,9 @@ suite('compressed content', () => {
 
   test('keeps its trailers, in both framings', async () => {
     for (const raw of [false, true]) {
-      const source = new FedBody()
+      const source = new ManualBody()
       const reply = await through(replyOf(source, HTML))
-      const content = all(reply.body, raw)
+      const content = readBody(reply.body, raw)
       const sink = await source.started.promise
       sink.data(Buffer.from(text))
       sink.end('X-Sum: 1\r\n')
@@ -221,9 +221,9 @@ suite('compressed content', () => {
   })
 
   test('fails when its source does, and closes the compressor', async () => {
-    const source = new FedBody()
+    const source = new ManualBody()
     const reply = await through(replyOf(source, HTML))
-    const content = all(reply.body)
+    const content = readBody(reply.body)
     const sink = await source.started.promise
     sink.data(Buffer.from(text))
     sink.fail(new Error('cut'))
@@ -232,7 +232,7 @@ suite('compressed content', () => {
   })
 
   test('is not started if it is never read', async () => {
-    const source = new FedBody()
+    const source = new ManualBody()
     const reply = await through(replyOf(source, HTML))
     reply.body.cancel()
     assert.equal(source.cancelled, true)
@@ -240,9 +240,9 @@ suite('compressed content', () => {
   })
 
   test('is complete and in order, however the source is split', async () => {
-    const source = new FedBody()
+    const source = new ManualBody()
     const reply = await through(replyOf(source, HTML))
-    const content = all(reply.body)
+    const content = readBody(reply.body)
     const sink = await source.started.promise
     const sizes = [1, 65_536, 16, 70_000, 3, 140_000, 200_000, 7, 65_536, 65_536, 131_072, 1]
     // All of them while the engine works on the first, and some more each time it goes on.
@@ -264,7 +264,7 @@ suite('compressed content', () => {
   })
 
   test('pauses its source when it is not read, and resumes after that', async () => {
-    const source = new FedBody()
+    const source = new ManualBody()
     const reply = await through(replyOf(source, HTML))
     const pieces: Buffer[] = []
     const ended = Promise.withResolvers<void>()
@@ -293,7 +293,7 @@ suite('compressed content', () => {
 })
 
 /** A gateway on a socket whose service answers what the test says. */
-const served = (answer: Endpoint) => rig({ answer: exchange => handler(exchange, answer) })
+const served = (answer: Endpoint) => startFixture({ answer: exchange => handler(exchange, answer) })
 
 const visit = async (port: number, accepted: string): Promise<IncomingMessage> => {
   const asked = get({ port, host: '127.0.0.1', agent: false, headers: { 'accept-encoding': accepted } })
@@ -314,7 +314,7 @@ suite('over a socket', () => {
     })
 
     test(`an HTTP/2 client reads ${coding}, and trailers`, async () => {
-      const source = new FedBody()
+      const source = new ManualBody()
       await using front = await gateway(exchange => handler(exchange, async () => replyOf(source, HTML)))
       const client = await front.client()
       const stream = client.request({ ':path': '/', 'accept-encoding': coding })
@@ -351,7 +351,7 @@ suite('over a socket', () => {
     zstd: createZstdDecompress,
   })) {
     test(`each event of a slow stream arrives before the next is sent, in ${coding}`, async () => {
-      const source = new FedBody()
+      const source = new ManualBody()
       await using front = await served(async () => replyOf(source, 'Content-Type: text/event-stream\r\n'))
       const answer = await visit(front.port, coding)
       const sink = await source.started.promise
@@ -371,7 +371,7 @@ suite('over a socket', () => {
   }
 
   test('large content is complete when its reader is slow', async () => {
-    const source = new FedBody()
+    const source = new ManualBody()
     await using front = await served(async () => replyOf(source, HTML))
     const answer = await visit(front.port, 'gzip')
     const sink = await source.started.promise
@@ -395,7 +395,7 @@ suite('over a socket', () => {
   })
 
   test('a client that disconnects closes the compressor and the source', async () => {
-    const source = new FedBody()
+    const source = new ManualBody()
     await using front = await served(async () => replyOf(source, HTML))
     const answer = await visit(front.port, 'br')
     const sink = await source.started.promise
@@ -416,7 +416,7 @@ suite('over a socket', () => {
       const module = compressionModule.fromRecord({ enabled: true }, { id: endpoint }, parts)
       for (let count = 0; count < 1000; count++) {
         const exchange = { ...accepting('br'), client: { ...accepting('br').client, ip } }
-        const reply = await module(exchange, async () => replyOf(new FedBody(), HTML))
+        const reply = await module(exchange, async () => replyOf(new ManualBody(), HTML))
         if (reply.head.fields.get('content-encoding') === undefined) return count
         reply.body.read({ data: () => undefined, end: () => undefined, fail: () => undefined }, false)
         open.push(reply)
@@ -441,7 +441,7 @@ suite('over a socket', () => {
     await using front = await served(async () => whole())
     const client = await front.connect()
     client.send('GET / HTTP/1.0\r\nHost: app.test\r\nAccept-Encoding: gzip\r\n\r\n')
-    const answer = await client.whole()
+    const answer = await client.readToEnd()
     const [head = ''] = answer.split('\r\n\r\n', 1)
     assert.doesNotMatch(head, /chunked|content-length/i)
     const content = Buffer.from(answer.slice(head.length + 4), 'latin1')

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import type { Exchange } from '#http/exchange.ts'
 import { connectionFilter } from '#gateway/modules/index.ts'
 import { agentModules } from '#tunnel/agent-modules.ts'
-import { optionsOf, request, through, tunnelModules } from './support.ts'
+import { optionsOf, request, sendThrough, tunnelModules } from './support.ts'
 
 const basic = (text: string): Exchange =>
   request(`Authorization: Basic ${Buffer.from(text).toString('base64')}\r\nX-Other: 1\r\n`)
@@ -37,7 +37,7 @@ suite('a module that agents can request', () => {
 suite('basic auth', () => {
   for (const text of ['ann:pass:word', 'bö:ключ']) {
     test(`lets ${text} through and keeps the password from the service`, async () => {
-      const { reply, sent } = await through(passwords, basic(text))
+      const { reply, sent } = await sendThrough(passwords, basic(text))
       assert.equal(reply.head.status, 200)
       assert.equal(sent?.fields.get('authorization'), undefined)
       assert.equal(sent?.fields.get('x-other'), '1')
@@ -46,7 +46,7 @@ suite('basic auth', () => {
 
   test('takes the scheme in any case, and the option of old agents', async () => {
     const encoded = Buffer.from('u:p:q').toString('base64')
-    const { reply } = await through({ Auth: 'u:p:q' }, request(`authorization: bAsIc ${encoded}\r\n`))
+    const { reply } = await sendThrough({ Auth: 'u:p:q' }, request(`authorization: bAsIc ${encoded}\r\n`))
     assert.equal(reply.head.status, 200)
   })
 
@@ -65,7 +65,7 @@ suite('basic auth', () => {
     'credentials without end': request(`Authorization: Basic ${'A'.repeat(30_000)}\r\n`),
   })) {
     test(`asks again for ${why}`, async () => {
-      const { reply, sent } = await through(passwords, exchange)
+      const { reply, sent } = await sendThrough(passwords, exchange)
       assert.equal(reply.head.status, 401)
       assert.equal(reply.head.fields.get('www-authenticate'), 'Basic realm="app.test", charset="UTF-8"')
       assert.equal(sent, undefined)
@@ -91,7 +91,7 @@ suite('ip restriction', () => {
     ['what is no address', deny, 'nonsense', 403],
   ] as const) {
     test(`answers ${status} to ${name}`, async () => {
-      const { reply, sent } = await through(options, request('', ip))
+      const { reply, sent } = await sendThrough(options, request('', ip))
       assert.equal(reply.head.status, status)
       assert.equal(sent !== undefined, status === 200)
       assert.equal(connectionFilter(optionsOf(options))(ip), status === 200)
@@ -99,7 +99,7 @@ suite('ip restriction', () => {
   }
 
   test('is checked before basic auth', async () => {
-    const { reply } = await through({ ...passwords, ...deny }, basic('ann:pass:word'))
+    const { reply } = await sendThrough({ ...passwords, ...deny }, basic('ann:pass:word'))
     assert.equal(reply.head.status, 403)
   })
 })
@@ -112,7 +112,7 @@ suite('request headers', () => {
       remove: ['X-Secret'],
     }
     const claimed = 'X-Role: admin\r\nx-secret: 1\r\nX-SECRET: 2\r\nCookie: c\r\n'
-    const { sent } = await through({ RequestHeaders: change }, request(claimed))
+    const { sent } = await sendThrough({ RequestHeaders: change }, request(claimed))
     assert.deepEqual(sent?.fields.all('x-role'), ['user'])
     assert.deepEqual(sent?.fields.all('x-two'), ['a', 'b'])
     assert.equal(sent?.fields.get('x-colon'), 'http://a.test:80/')
@@ -122,7 +122,7 @@ suite('request headers', () => {
   })
 
   test('may set another Host for the service, while the requested name is kept', async () => {
-    const { sent } = await through({ RequestHeaders: { add: ['host:inner.test:81'], remove: ['host'] } })
+    const { sent } = await sendThrough({ RequestHeaders: { add: ['host:inner.test:81'], remove: ['host'] } })
     assert.equal(sent?.upstreamHost, 'inner.test:81')
     assert.equal(sent?.authority, 'app.test:8080')
     assert.equal(sent?.host, 'app.test')
@@ -131,7 +131,7 @@ suite('request headers', () => {
 
   test('do not change the request for other handlers', async () => {
     const exchange = request('X-Secret: 1\r\n')
-    await through({ RequestHeaders: { remove: ['x-secret'] } }, exchange)
+    await sendThrough({ RequestHeaders: { remove: ['x-secret'] } }, exchange)
     assert.equal(exchange.head.fields.get('x-secret'), '1')
   })
 })
@@ -139,7 +139,7 @@ suite('request headers', () => {
 suite('response headers', () => {
   test('are added to those of the service and removed', async () => {
     const change = { add: ['Set-Cookie: b=2'], remove: ['Server'] }
-    const { reply } = await through(
+    const { reply } = await sendThrough(
       { ResponseHeaders: change },
       request(),
       'Set-Cookie: a=1\r\nserver: x\r\n',
@@ -150,7 +150,7 @@ suite('response headers', () => {
   })
 
   test('do not change refusals of the gateway', async () => {
-    const { reply } = await through({ ...passwords, ResponseHeaders: { remove: ['www-authenticate'] } })
+    const { reply } = await sendThrough({ ...passwords, ResponseHeaders: { remove: ['www-authenticate'] } })
     assert.match(reply.head.fields.get('www-authenticate') ?? '', /^Basic/)
   })
 })

@@ -35,7 +35,7 @@ export interface Outcome {
 }
 
 /** Sends a request through the modules of a tunnel to a service that answers 200 with these fields. */
-export async function through(opts: object, exchange = request(), answer = ''): Promise<Outcome> {
+export async function sendThrough(opts: object, exchange = request(), answer = ''): Promise<Outcome> {
   let sent: RequestHead | undefined
   const body = bodyOf(Buffer.from('ok'))
   const reply = await chain(tunnelModules(optionsOf(opts)), async ({ head }) => {

@@ -9,7 +9,7 @@ import { DialError } from '#registry/agent-dialer.ts'
 import type { ModuleContext } from '#http/place.ts'
 import { websocketTcpModule } from '#gateway/modules/websocket-tcp-converter.ts'
 import { WebSocketTcpStream } from '#http/websocket/tcp-stream.ts'
-import { type Client, listening, rig, type Rig } from '../../http/http1/support.ts'
+import { type Client, listening, startFixture, type Http1Fixture } from '../../http/http1/support.ts'
 import { SocketStream } from '../../http/http2/support.ts'
 import { parts, optionsOf, request } from './support.ts'
 import { closed } from '../../support/net.ts'
@@ -22,7 +22,7 @@ const converter = (dial: Dial): Handler =>
 const never = (): Promise<never> => Promise.reject(new Error('not asked for'))
 
 interface Joined extends AsyncDisposable {
-  readonly front: Rig
+  readonly front: Http1Fixture
   readonly url: string
   readonly servicePort: number
   /** The service's end of the next connection. */
@@ -39,7 +39,7 @@ async function joined(allowHalfOpen = true): Promise<Joined> {
     socket.on('error', () => undefined)
   })
   const convert = converter(() => SocketStream.to(port))
-  const front = await rig({ answer: exchange => convert(exchange, never) })
+  const front = await startFixture({ answer: exchange => convert(exchange, never) })
   return {
     front,
     servicePort: port,
@@ -229,7 +229,7 @@ async function handshaken(place: Joined): Promise<[Client, Socket]> {
   const connection = place.accepted()
   const client = await place.front.connect()
   client.send(handshake)
-  const head = await client.saw('\r\n\r\n')
+  const head = await client.received('\r\n\r\n')
   // The example of RFC 6455 §1.3.
   assert.match(head, /^HTTP\/1\.1 101 /)
   assert.match(head, /\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\n/i)
@@ -271,7 +271,7 @@ suite('a client that breaks the protocol', () => {
       service.resume()
       const lost = closed(service)
       client.send(bytes.toString('latin1'))
-      assert.equal(await client.whole(), Buffer.from([0x88, 2, 0x03, 0xea]).toString('latin1'))
+      assert.equal(await client.readToEnd(), Buffer.from([0x88, 2, 0x03, 0xea]).toString('latin1'))
       await lost
     })
   }
@@ -299,7 +299,7 @@ suite('a client that breaks the protocol', () => {
       service.resume()
       const lost = closed(service)
       client.send(bytes.toString('latin1'))
-      assert.ok((await client.whole()).endsWith(Buffer.from([0x88, 2, 0x03, 0xef]).toString('latin1')))
+      assert.ok((await client.readToEnd()).endsWith(Buffer.from([0x88, 2, 0x03, 0xef]).toString('latin1')))
       await lost
     })
 
@@ -330,7 +330,7 @@ suite('a client that breaks the protocol', () => {
     const seen = bytesFrom(service, 11 + 256)
     for (const byte of bytes) client.socket.write(Buffer.from([byte]))
     assert.equal(String(await seen), `hello world${'q'.repeat(256)}`)
-    assert.equal(await client.saw('p'), '\x8a\x01p')
+    assert.equal(await client.received('p'), '\x8a\x01p')
     client.close()
   })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { RouteExplanation } from '#contract/route-explanation.ts'
 import { World } from '../../e2e/edges/world.ts'
-import { assertRefused, made } from '../../support/each-store.ts'
+import { assertRefused, createResource } from '../../support/each-store.ts'
 import { type Member, newMember } from '../../support/members.ts'
 import { runAdit } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
@@ -182,11 +182,11 @@ for (const workers of workerCounts)
       })
 
     test('applies the restriction of all endpoints', async () => {
-      const policy = await made(world.server.api, '/ip_policies')
+      const policy = await createResource(world.server.api, '/ip_policies')
       const rule = { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'allow' }
-      await made(world.server.api, '/ip_policy_rules', rule)
+      await createResource(world.server.api, '/ip_policy_rules', rule)
       const body = { type: 'endpoints', enforced: true, ip_policy_ids: [policy.id] }
-      await made(world.server.api, '/ip_restrictions', body)
+      await createResource(world.server.api, '/ip_restrictions', body)
       const found = await until(() => explain('https://shop.example.test/', { ip: '203.0.113.1' }), {
         fits: ({ status }) => status !== null,
       })

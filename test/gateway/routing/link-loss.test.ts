@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DialError } from '#registry/agent-dialer.ts'
-import { group, httpsEdge, route, startPlan, to, visit } from './support.ts'
+import { group, httpsEdge, route, startRouter, toBackend, visit } from './support.ts'
 import { until } from '../../support/until.ts'
 
-type Plan = Awaited<ReturnType<typeof startPlan>>
+type Plan = Awaited<ReturnType<typeof startRouter>>
 type Agent = Awaited<ReturnType<Plan['agent']>>
 
 /** No test takes that long: what waits for it fails. */
 const WAIT_MS = 60_000
-const started = (waitMs = WAIT_MS) => startPlan({ info: { reconnect_wait: waitMs / 1000 } })
+const started = (waitMs = WAIT_MS) => startRouter({ info: { reconnect_wait: waitMs / 1000 } })
 const HOST = 'shop.adit.localhost/'
 
 const offline = ({ gateway }: Plan) =>
@@ -117,7 +117,7 @@ suite('a request whose agent lost its connection', () => {
 
   test('is retried while another process whose tunnel is listed refuses it', async () => {
     let refusals = 3
-    await using plan = await startPlan({ info: { reconnect_wait: WAIT_MS / 1000 } }, ({ sessions }) => ({
+    await using plan = await startRouter({ info: { reconnect_wait: WAIT_MS / 1000 } }, ({ sessions }) => ({
       dial: async (...args) => {
         if (refusals-- > 0) throw new DialError('offline', 'not yet')
         return sessions.dial(...args)
@@ -166,7 +166,7 @@ suite('a request whose agent lost its connection', () => {
 suite('a request to an edge whose last tunnel was lost', () => {
   const edge = (plan: Plan): void => {
     const id = httpsEdge(plan.source, ['shop.example'])
-    route(plan.source, id, '/', to(group(plan.source, { app: 'a' })))
+    route(plan.source, id, '/', toBackend(group(plan.source, { app: 'a' })))
   }
 
   test('waits for a tunnel of its group', async () => {
@@ -186,7 +186,7 @@ suite('a request to an edge whose last tunnel was lost', () => {
   test('waits although its route changes the fields of responses', async () => {
     await using plan = await started()
     const response_headers = { enabled: true, add: { 'x-edge': 'shop' }, remove: [] }
-    const fields = { ...to(group(plan.source, { app: 'a' })), response_headers }
+    const fields = { ...toBackend(group(plan.source, { app: 'a' })), response_headers }
     route(plan.source, httpsEdge(plan.source, ['shop.example']), '/', fields)
     const agent = await plan.agent()
     await agent.label({ app: 'a' })

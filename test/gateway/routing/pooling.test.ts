@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { LiveView } from '#registry/live.ts'
 import { type TestAgent } from '../agents/support.ts'
-import { startPlan, visit } from './support.ts'
+import { startRouter, visit } from './support.ts'
 import { noRequests } from '../../support/no-requests.ts'
 import { until } from '../../support/until.ts'
 
@@ -10,7 +10,7 @@ const code = (text: string): string => /ERR_NGROK_\d+/.exec(text)?.[0] ?? text
 const pooled = { extra: { PoolingEnabled: true } }
 
 async function pool(size: number, domain = 'shared') {
-  const plan = await startPlan()
+  const plan = await startRouter()
   const agents: TestAgent[] = []
   const ids: string[] = []
   for (let count = 0; count < size; count++) {
@@ -82,7 +82,7 @@ suite('endpoints with one URL and pooling', () => {
   })
 
   test('share TCP connections too', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const [one, two] = [await plan.agent(), await plan.agent()]
     const first = await one.bind('tcp', {}, pooled)
     const second = await two.bind('tcp', { URL: first.URL }, pooled)

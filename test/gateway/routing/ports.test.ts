@@ -7,10 +7,10 @@ import { Admission } from '#gateway/listeners/admission.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import { TcpPortReconciler } from '#gateway/routing/tcp-port-reconciler.ts'
 import type { TestAgent } from '../agents/support.ts'
-import { group, startPlan, to } from './support.ts'
+import { group, startRouter, toBackend } from './support.ts'
 
 async function startPorts() {
-  const plan = await startPlan()
+  const plan = await startRouter()
   const { gateway, router } = plan
   const ports = new TcpPorts({ admission: new Admission(), log: gateway.log, host: '127.0.0.1' })
   const keeper = new TcpPortReconciler({ ...gateway, router, ports })
@@ -85,7 +85,7 @@ suite('a TCP port', () => {
     const port = portOf(free.URL)
     await agent.unbind(free.Id)
     const edge = newId('edgtcp')
-    const body = { hostports: [`x.test:${port}`], ...to(group(world.source, { app: 'a' })) }
+    const body = { hostports: [`x.test:${port}`], ...toBackend(group(world.source, { app: 'a' })) }
     world.source.put('tcp_edge', edge, body)
     await world.keeper.settled()
     const socket = connect(port, '127.0.0.1')

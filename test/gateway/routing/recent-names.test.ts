@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { LocalDirectory } from '#registry/local-directory.ts'
 import { RecentNames } from '#gateway/routing/recent-names.ts'
 import { tunnelRecord } from '../../support/records.ts'
-import { startPlan, visit } from './support.ts'
+import { startRouter, visit } from './support.ts'
 import { until } from '../../support/until.ts'
 
 const offline = { status: 404, code: 'ERR_ADIT_3200' }
@@ -11,7 +11,7 @@ const expected = { status: 503, code: 'ERR_ADIT_90265' }
 
 suite('a name whose agent lost its connection', () => {
   test('answers 503 until the agent is back, in both schemes and below a wildcard', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     plan.source.put('reserved_domain', 'rd_1', { domain: '*.team.example', owner_id: '' })
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'shop' })
@@ -31,7 +31,7 @@ suite('a name whose agent lost its connection', () => {
   })
 
   test('answers 404 when the agent has closed the tunnel, or has disconnected cleanly', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     const { Id } = await agent.bind('https', { Domain: 'shop' })
     await agent.bind('https', { Domain: 'other' })
@@ -43,7 +43,7 @@ suite('a name whose agent lost its connection', () => {
   })
 
   test('answers 404 when its credential was deleted', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'shop' })
     const [session] = plan.gateway.directory.sessions.values()

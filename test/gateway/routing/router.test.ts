@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { Routes } from '#gateway/routing/routes.ts'
-import { group, httpsEdge, route, startPlan, to, visit } from './support.ts'
+import { group, httpsEdge, route, startRouter, toBackend, visit } from './support.ts'
 import { until } from '../../support/until.ts'
 
 suite('a tunnel', () => {
   test('serves its name and no other', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     const { Id } = await agent.bind('https', { Domain: 'a' })
     const found = await visit(plan.router, 'a.adit.localhost/x?y')
@@ -17,7 +17,7 @@ suite('a tunnel', () => {
   })
 
   test('is gone when it was unbound or its agent has disconnected', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     const first = await agent.bind('https', { Domain: 'a' })
     await agent.bind('https', { Domain: 'b' })
@@ -30,7 +30,7 @@ suite('a tunnel', () => {
   })
 
   test('for https is named to clients of plain HTTP, with the right port', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
     const moved = await visit(plan.router, 'a.adit.localhost/x/y?z', { scheme: 'http' })
@@ -39,7 +39,7 @@ suite('a tunnel', () => {
   })
 
   test('for http is not served over TLS, and two of one name are two', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     const plain = await agent.bind('http', { Domain: 'a' })
     assert.equal((await visit(plan.router, 'a.adit.localhost/')).status, 404)
@@ -50,7 +50,7 @@ suite('a tunnel', () => {
   })
 
   test('of a wildcard serves names that no other tunnel has', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     plan.source.put('reserved_domain', newId('rd'), { domain: '*.example.com' })
     plan.source.put('reserved_domain', newId('rd'), { domain: '*.b.example.com' })
     const agent = await plan.agent()
@@ -68,7 +68,7 @@ suite('a tunnel', () => {
   })
 
   test('is served with the modules it was bound with', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a', IPRestriction: { allow_cidrs: ['198.51.100.0/24'] } })
     assert.equal((await visit(plan.router, 'a.adit.localhost/')).status, 403)
@@ -78,7 +78,7 @@ suite('a tunnel', () => {
 
 suite('SEC-12: a request for another name than that of its connection', () => {
   test('is misdirected', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
     await agent.bind('https', { Domain: 'b' })
@@ -90,18 +90,18 @@ suite('SEC-12: a request for another name than that of its connection', () => {
   })
 
   test('is served where one edge has both names', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.label({ app: 'a' })
     const edge = httpsEdge(plan.source, ['a.test', 'b.test'])
-    route(plan.source, edge, '/', to(group(plan.source, { app: 'a' })))
+    route(plan.source, edge, '/', toBackend(group(plan.source, { app: 'a' })))
     assert.equal((await visit(plan.router, 'a.test/', { serverName: 'b.test' })).status, 200)
   })
 })
 
 suite('a restriction for all endpoints', () => {
   test('denies clients everywhere when it is enforced', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
     await agent.bind('tls', { Domain: 't' })
@@ -121,7 +121,7 @@ suite('a restriction for all endpoints', () => {
   })
 
   test('denies no client when it is not', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
     plan.source.restrict('endpoints', false, '198.51.100.0/24')
@@ -131,12 +131,12 @@ suite('a restriction for all endpoints', () => {
 
 suite('an HTTPS edge', () => {
   test('balances by round robin over the tunnels that have all labels of its group', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agents = [await plan.agent(), await plan.agent()]
     const ids = await Promise.all(agents.map(async agent => (await agent.label({ app: 'a', zone: 'b' })).Id))
     await agents[0]?.label({ app: 'a' })
     const edge = httpsEdge(plan.source, ['a.test'])
-    route(plan.source, edge, '/', to(group(plan.source, { app: 'a', zone: 'b' })))
+    route(plan.source, edge, '/', toBackend(group(plan.source, { app: 'a', zone: 'b' })))
     const counts = new Map<string, number>()
     for (let times = 0; times < 6; times++) {
       const [id = ''] = (await visit(plan.router, 'a.test/')).text.split(' ')
@@ -153,9 +153,9 @@ suite('an HTTPS edge', () => {
   })
 
   test('responds with 503 when no tunnel of its group is online, and serves as soon as one is', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const edge = httpsEdge(plan.source, ['a.test'])
-    route(plan.source, edge, '/', to(group(plan.source, { app: 'a' })))
+    route(plan.source, edge, '/', toBackend(group(plan.source, { app: 'a' })))
     const empty = await visit(plan.router, 'a.test/')
     assert.deepEqual([empty.status, empty.code], [503, 'ERR_ADIT_90042'])
     const agent = await plan.agent()
@@ -166,11 +166,11 @@ suite('an HTTPS edge', () => {
   })
 
   test('serves wildcards, and is named to clients of plain HTTP', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.label({ app: 'a' })
     const edge = httpsEdge(plan.source, ['*.a.test'])
-    route(plan.source, edge, '/', to(group(plan.source, { app: 'a' })))
+    route(plan.source, edge, '/', toBackend(group(plan.source, { app: 'a' })))
     assert.equal((await visit(plan.router, 'x.y.a.test/')).status, 200)
     assert.equal((await visit(plan.router, 'a.test/')).status, 404)
     const moved = await visit(plan.router, 'x.a.test/p', { scheme: 'http' })
@@ -178,11 +178,11 @@ suite('an HTTPS edge', () => {
   })
 
   test('serves its names until they are given to another edge, and the routes of the moment', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const { source, router } = plan
     const agent = await plan.agent()
     const { Id } = await agent.label({ app: 'a' })
-    const backend = to(group(source, { app: 'a' }))
+    const backend = toBackend(group(source, { app: 'a' }))
     const [first, second] = [httpsEdge(source, ['a.test', 'b.test']), httpsEdge(source, ['c.test'])]
     const text = async (url: string): Promise<string> => (await visit(router, url)).text
     const status = async (url: string): Promise<number> => (await visit(router, url)).status
@@ -204,7 +204,7 @@ suite('an HTTPS edge', () => {
   })
 
   test('takes precedence over a tunnel that had the name first', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     await agent.bind('https', { Domain: 'a' })
     httpsEdge(plan.source, ['a.adit.localhost'])
@@ -212,13 +212,13 @@ suite('an HTTPS edge', () => {
   })
 
   test('selects the exact path, then the longest prefix of whole segments, then the route with the host', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     const edge = httpsEdge(plan.source, ['a.test', 'b.test'])
     const ids = new Map<string, string>()
     const add = async (name: string, match: string, match_type: string) => {
       ids.set((await agent.label({ to: name })).Id, name)
-      route(plan.source, edge, match, { match_type, ...to(group(plan.source, { to: name })) })
+      route(plan.source, edge, match, { match_type, ...toBackend(group(plan.source, { to: name })) })
     }
     await add('rest', '/', 'path_prefix')
     await add('prefix', '/app', 'path_prefix')
@@ -244,13 +244,13 @@ suite('an HTTPS edge', () => {
   })
 
   test('skips a tunnel that cannot be reached', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const alive = await plan.agent()
     const dead = await plan.agent()
     const { Id } = await alive.label({ app: 'a' })
     await dead.label({ app: 'a' })
     const edge = httpsEdge(plan.source, ['a.test'])
-    route(plan.source, edge, '/', to(group(plan.source, { app: 'a' })))
+    route(plan.source, edge, '/', toBackend(group(plan.source, { app: 'a' })))
     // The gateway has not noticed yet that the agent is gone.
     dead.session.close()
     dead.drop()
@@ -265,11 +265,11 @@ suite('an HTTPS edge', () => {
   ]
   for (const [what, edgeModules, routeModules] of unservable)
     test(`answers 503 because of ${what}, and serves again without it`, async () => {
-      await using plan = await startPlan()
+      await using plan = await startRouter()
       const agent = await plan.agent()
       await agent.label({ app: 'a' })
       const edge = httpsEdge(plan.source, ['a.test'], edgeModules)
-      const backend = to(group(plan.source, { app: 'a' }))
+      const backend = toBackend(group(plan.source, { app: 'a' }))
       const id = route(plan.source, edge, '/', { ...backend, ...routeModules })
       const refused = await visit(plan.router, 'a.test/')
       assert.deepEqual([refused.status, refused.code], [503, 'ERR_ADIT_90043'])
@@ -280,18 +280,18 @@ suite('an HTTPS edge', () => {
     })
 
   test('answers 503 because of a missing backend, and of secrets that cannot be decrypted', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const edge = httpsEdge(plan.source, ['a.test'])
-    route(plan.source, edge, '/', to(newId('bkdsc')))
+    route(plan.source, edge, '/', toBackend(newId('bkdsc')))
     assert.equal((await visit(plan.router, 'a.test/')).code, 'ERR_ADIT_90043')
     const id = newId('edghtsrt')
-    const body = { match: '/closed', match_type: 'path_prefix', ...to(group(plan.source, { a: 'b' })) }
+    const body = { match: '/closed', match_type: 'path_prefix', ...toBackend(group(plan.source, { a: 'b' })) }
     plan.source.put('https_edge_route', id, body, { parent: edge, readable: false })
     assert.equal((await visit(plan.router, 'a.test/closed')).code, 'ERR_ADIT_90043')
   })
 
   test('without a route or without a backend is offline', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const edge = httpsEdge(plan.source, ['a.test'])
     assert.equal((await visit(plan.router, 'a.test/')).code, 'ERR_ADIT_3200')
     route(plan.source, edge, '/')
@@ -303,7 +303,7 @@ suite('connections without HTTP', () => {
   const guest = { ip: '192.0.2.1', port: 7, localIp: '127.0.0.1', localPort: 8443, serverName: undefined }
 
   test('over TLS reach the tunnel of that name, passed through or terminated', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     const passing = await agent.bind('tls', { Domain: 'a', ProxyProto: 2 })
     await agent.bind('tls', { Domain: 'b', TLSTermination: {} })
@@ -325,7 +325,7 @@ suite('connections without HTTP', () => {
   })
 
   test('to a port reach its tunnel, which may deny clients', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     const { URL: url } = await agent.bind('tcp', { IPRestriction: { deny_cidrs: ['203.0.113.0/24'] } })
     const port = Number(url.split(':').at(-1))
@@ -339,10 +339,10 @@ suite('connections without HTTP', () => {
   })
 
   test('to TCP and TLS edges reach the tunnels of their group', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const agent = await plan.agent()
     const { Id } = await agent.label({ app: 'a' })
-    const backend = to(group(plan.source, { app: 'a' }))
+    const backend = toBackend(group(plan.source, { app: 'a' }))
     plan.source.put('tcp_edge', newId('edgtcp'), { hostports: ['1.tcp.adit.localhost:20005'], ...backend })
     plan.source.put('tls_edge', newId('edgtls'), { hostports: ['t.test:443'], ...backend })
     await plan.router.tcp(20_005)?.dial(guest, Buffer.from('x'))
@@ -360,8 +360,8 @@ suite('connections without HTTP', () => {
   })
 
   test('to edges that cannot be served are refused', async () => {
-    await using plan = await startPlan()
-    const backend = to(group(plan.source, { app: 'a' }))
+    await using plan = await startRouter()
+    const backend = toBackend(group(plan.source, { app: 'a' }))
     plan.source.put('tls_edge', newId('edgtls'), {
       hostports: ['t.test:443'],
       ...backend,
@@ -414,7 +414,7 @@ suite('SEC-01: a path with several interpretations', () => {
     })
 
   test('is rejected with 400 and a hint', async () => {
-    await using plan = await startPlan()
+    await using plan = await startRouter()
     const edge = httpsEdge(plan.source, ['a.test'])
     for (const match of ['/', '/admin']) route(plan.source, edge, match)
     const refused = await visit(plan.router, 'a.test/x/../admin')

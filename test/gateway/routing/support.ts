@@ -10,7 +10,7 @@ import { httpClient, requestHead } from '../../support/records.ts'
 import { sentReply } from '../../http/pages/read-reply.ts'
 
 /** A gateway with a router in front of its agents. */
-export async function startPlan(
+export async function startRouter(
   options: GatewayOptions = {},
   dialerOf: (gateway: Gateway) => AgentDialer = ({ sessions }) => sessions,
 ) {
@@ -111,4 +111,4 @@ export function route(source: Source, edge: string, match: string, fields: objec
   return source.put('https_edge_route', newId('edghtsrt'), body, { parent: edge })
 }
 
-export const to = (backend: string): object => ({ backend: { enabled: true, backend } })
+export const toBackend = (backend: string): object => ({ backend: { enabled: true, backend } })

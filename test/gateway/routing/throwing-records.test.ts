@@ -6,8 +6,8 @@ import { Admission } from '#gateway/listeners/admission.ts'
 import { TcpPorts } from '#gateway/listeners/tcp.ts'
 import { TcpPortReconciler } from '#gateway/routing/tcp-port-reconciler.ts'
 import { freePorts } from '../../support/free-ports.ts'
-import { listeningLog } from '../agents/support.ts'
-import { httpsEdge, route, startPlan, to, visit } from './support.ts'
+import { recordingLog } from '../agents/support.ts'
+import { httpsEdge, route, startRouter, toBackend, visit } from './support.ts'
 
 type Body = Record<string, unknown>
 
@@ -23,7 +23,7 @@ const throwing = (readable: Body): Body =>
     },
   })
 
-type Plan = Awaited<ReturnType<typeof startPlan>>
+type Plan = Awaited<ReturnType<typeof startRouter>>
 type Source = Plan['source']
 
 const answering = (source: Source, body: string): string =>
@@ -36,7 +36,7 @@ const reserve = (source: Source, domain: string, configuration: string): string 
 const paths: Readonly<Record<string, (source: Source) => void>> = {
   'an edge': source => {
     const edge = source.putAsIs('https_edge', newId('edghts'), throwing({ hostports: ['broken.test:443'] }))
-    route(source, edge, '/', to(answering(source, 'never')))
+    route(source, edge, '/', toBackend(answering(source, 'never')))
   },
   'a route': source => {
     const edge = httpsEdge(source, ['broken.test'])
@@ -47,7 +47,7 @@ const paths: Readonly<Record<string, (source: Source) => void>> = {
   'a certificate authority': source => {
     const authority = source.putAsIs('certificate_authority', newId('ca'), throwing({}))
     const mutual = { mutual_tls: { enabled: true, certificate_authorities: [authority] } }
-    route(source, httpsEdge(source, ['broken.test'], mutual), '/', to(answering(source, 'never')))
+    route(source, httpsEdge(source, ['broken.test'], mutual), '/', toBackend(answering(source, 'never')))
   },
   'an endpoint configuration': source => {
     const backend = { enabled: true, backend: answering(source, 'never') }
@@ -67,7 +67,7 @@ const paths: Readonly<Record<string, (source: Source) => void>> = {
       `a ${kind}`,
       (source: Source) => {
         const backend = source.putAsIs(kind, newId(prefix), throwing({}))
-        route(source, httpsEdge(source, ['broken.test']), '/', to(backend))
+        route(source, httpsEdge(source, ['broken.test']), '/', toBackend(backend))
       },
     ]),
   ),
@@ -75,17 +75,17 @@ const paths: Readonly<Record<string, (source: Source) => void>> = {
     const below = source.putAsIs('weighted_backend', newId('bkdwd'), throwing({}))
     const backends = [answering(source, 'never'), below]
     const above = source.put('failover_backend', newId('bkdfo'), { backends })
-    route(source, httpsEdge(source, ['broken.test']), '/', to(above))
+    route(source, httpsEdge(source, ['broken.test']), '/', toBackend(above))
   },
 }
 
 suite('a record that throws when it is compiled', () => {
   for (const [what, put] of Object.entries(paths))
     test(`makes its own endpoint answer 503 with the reason: ${what}`, async () => {
-      const { log, lines } = listeningLog()
-      await using plan = await startPlan({ log })
+      const { log, lines } = recordingLog()
+      await using plan = await startRouter({ log })
       const { source, router } = plan
-      route(source, httpsEdge(source, ['sound.test']), '/', to(answering(source, 'sound')))
+      route(source, httpsEdge(source, ['sound.test']), '/', toBackend(answering(source, 'sound')))
       put(source)
       for (let count = 0; count < 2; count++) {
         const { kind } = router.serverName('broken.test', '192.0.2.7')
@@ -118,7 +118,7 @@ async function closedAtOnce(port: number): Promise<void> {
 suite('a TCP port whose record throws', () => {
   for (const when of ['before', 'after'] as const)
     test(`stays open and closes connections, and others are opened: put ${when} the start`, async () => {
-      await using plan = await startPlan()
+      await using plan = await startRouter()
       await using world = await startPorts(plan)
       const { source } = plan
       const [broken = 0, edgePort = 0, sound = 0] = await freePorts(3)
@@ -132,7 +132,7 @@ suite('a TCP port whose record throws', () => {
         source.putAsIs('tcp_edge', newId('edgtcp'), throwing({}))
         source.putAsIs('reserved_addr', newId('ra'), throwing({}))
         const group = source.put('tunnel_group_backend', newId('bkdtg'), { labels: { app: 'x' } })
-        source.put('tcp_edge', newId('edgtcp'), { hostports: [`tcp.test:${sound}`], ...to(group) })
+        source.put('tcp_edge', newId('edgtcp'), { hostports: [`tcp.test:${sound}`], ...toBackend(group) })
       }
       if (when === 'before') put()
       const keeper = world.open()
@@ -146,15 +146,15 @@ suite('a TCP port whose record throws', () => {
 
 suite('a listener of records that throws', () => {
   test('does not keep changes from other listeners', async () => {
-    const { log, lines } = listeningLog()
-    await using plan = await startPlan({ log })
+    const { log, lines } = recordingLog()
+    await using plan = await startRouter({ log })
     const { gateway, source, router } = plan
     const seen: string[] = []
     gateway.records.onAnyChange(() => {
       throw new RangeError('injected')
     })
     gateway.records.onAnyChange(({ kind }) => seen.push(kind))
-    route(source, httpsEdge(source, ['sound.test']), '/', to(answering(source, 'sound')))
+    route(source, httpsEdge(source, ['sound.test']), '/', toBackend(answering(source, 'sound')))
     assert.deepEqual(seen, ['https_edge', 'http_response_backend', 'https_edge_route'])
     assert.equal((await visit(router, 'sound.test/')).text, 'sound')
     assert.ok(lines.some(({ fields }) => String(fields['error']).includes('injected')))

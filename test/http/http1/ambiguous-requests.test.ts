@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:net'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { type Rig, rig, statusOf } from './support.ts'
-import { floods, further, measured, type Verdict } from './verdicts.ts'
+import { type Http1Fixture, startFixture, statusOf } from './support.ts'
+import { floodCases, smugglingCases, standardCases, type RequestCase } from './request-cases.ts'
 
 interface Recorder {
   readonly upstream: Server
@@ -32,28 +32,28 @@ function recorder(): Recorder {
   return { upstream, whole, all }
 }
 
-async function check(set: Rig, [name, bytes, status]: Verdict): Promise<void> {
+async function check(set: Http1Fixture, [name, bytes, status]: RequestCase): Promise<void> {
   const client = await set.connect()
   client.send(bytes)
   // An accepted request leaves the connection open, unless the client ends its side.
   if (status === 200) client.socket.end()
-  const text = await client.whole()
+  const text = await client.readToEnd()
   client.close()
   assert.equal(statusOf(text), status, name)
 }
 
 /** Of content that breaks the rules the beginning may have left, but never a whole request. */
-function checkSeen({ whole, all }: Recorder, table: readonly Verdict[]): void {
+function checkSeen({ whole, all }: Recorder, table: readonly RequestCase[]): void {
   const accepted = table.filter(([, , status]) => status === 200)
   assert.equal(whole.length, accepted.length)
   for (const request of all) assert.ok(whole.includes(request) || request.startsWith('POST '), request)
 }
 
 suite('an ambiguous request is rejected, and its connection closed', () => {
-  for (const [title, table] of Object.entries({ 'H1-01': measured, 'H1-02, 03, 04': further })) {
+  for (const [title, table] of Object.entries({ 'H1-01': standardCases, 'H1-02, 03, 04': smugglingCases })) {
     test(title, async () => {
       const service = recorder()
-      await using set = await rig(service)
+      await using set = await startFixture(service)
       for (const verdict of table) await check(set, verdict)
       checkSeen(service, table)
     })
@@ -61,8 +61,8 @@ suite('an ambiguous request is rejected, and its connection closed', () => {
 
   test('DOS-03: floods of header bytes are rejected at once', async () => {
     const service = recorder()
-    await using set = await rig(service)
-    for (const verdict of floods) {
+    await using set = await startFixture(service)
+    for (const verdict of floodCases) {
       const started = performance.now()
       await check(set, verdict)
       const took = performance.now() - started
@@ -72,8 +72,8 @@ suite('an ambiguous request is rejected, and its connection closed', () => {
 
   test('a request that follows a rejected one on the connection is never processed', async () => {
     const service = recorder()
-    await using set = await rig(service)
-    for (const [name, bytes, status] of measured) {
+    await using set = await startFixture(service)
+    for (const [name, bytes, status] of standardCases) {
       if (status === 200 || bytes.startsWith('POST')) continue
       const text = await set.exchange(`${bytes}GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n`)
       assert.equal(statusOf(text), status, name)
@@ -82,8 +82,8 @@ suite('an ambiguous request is rejected, and its connection closed', () => {
   })
 
   test('the result is the same however the bytes are split', async () => {
-    await using set = await rig(recorder())
-    const usable = [...measured, ...further].filter(([, bytes]) => bytes.length < 2000)
+    await using set = await startFixture(recorder())
+    const usable = [...standardCases, ...smugglingCases].filter(([, bytes]) => bytes.length < 2000)
     const cases = fc.tuple(fc.constantFrom(...usable), fc.array(fc.nat(400), { maxLength: 6 }))
     await fc.assert(
       fc.asyncProperty(cases, async ([[name, bytes, status], cuts]) => {
@@ -96,7 +96,7 @@ suite('an ambiguous request is rejected, and its connection closed', () => {
           await new Promise(setImmediate)
         }
         if (status === 200) client.socket.end()
-        const text = await client.whole()
+        const text = await client.readToEnd()
         client.close()
         assert.equal(statusOf(text), status, name)
       }),

@@ -3,7 +3,7 @@ import { createServer as createHttp, type IncomingMessage, type ServerResponse }
 import { createServer, type Server } from 'node:net'
 import { suite, test } from 'node:test'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
-import { rig, statusOf } from './support.ts'
+import { startFixture, statusOf } from './support.ts'
 import { steady } from '../../support/until.ts'
 import { tunnelRecord } from '../../support/records.ts'
 
@@ -43,7 +43,7 @@ const read = (body: string): Echoed => JSON.parse(body) as Echoed
 
 suite('requests through a tunnel', () => {
   test('get their response, and the connection serves the next one', async () => {
-    await using set = await rig({ upstream: echo() })
+    await using set = await startFixture({ upstream: echo() })
     const client = await set.connect()
     for (let count = 0; count < 3; count++) {
       client.send(`GET /a?b=${count} HTTP/1.1\r\nHost: app.test\r\nX-Own: 1\r\n\r\n`)
@@ -59,7 +59,7 @@ suite('requests through a tunnel', () => {
   })
 
   test('that are pipelined are served in order, one at a time', async () => {
-    await using set = await rig({ upstream: echo() })
+    await using set = await startFixture({ upstream: echo() })
     const client = await set.connect()
     const requests = Array.from(
       { length: 50 },
@@ -80,7 +80,7 @@ suite('requests through a tunnel', () => {
       if (requests++ === 0) first.resolve(response)
       else response.end('later')
     })
-    await using set = await rig({ upstream, limits: { maxRequests: 1_000_000 } })
+    await using set = await startFixture({ upstream, limits: { maxRequests: 1_000_000 } })
     const client = await set.connect()
     const flood = GET.repeat(200_000)
     client.send(flood)
@@ -103,7 +103,7 @@ suite('requests through a tunnel', () => {
         response.end()
       })
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(
       'POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\nTrailer: x-sum\r\n\r\n' +
@@ -120,10 +120,13 @@ suite('requests through a tunnel', () => {
       if (request.method === 'HEAD') response.setHeader('content-length', '5')
       response.end()
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send('HEAD /200 HTTP/1.1\r\nHost: app.test\r\n\r\n')
-    assert.match(await client.saw('\r\n\r\n'), /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*Content-Length: 5\r\n\r\n$/)
+    assert.match(
+      await client.received('\r\n\r\n'),
+      /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*Content-Length: 5\r\n\r\n$/,
+    )
     client.text = ''
     for (const status of [204, 304]) {
       client.send(`GET /${status} HTTP/1.1\r\nHost: app.test\r\n\r\n`)
@@ -135,7 +138,7 @@ suite('requests through a tunnel', () => {
   })
 
   test('have forwarding headers of the gateway, whatever the client sends', async () => {
-    await using set = await rig({ upstream: echo() })
+    await using set = await startFixture({ upstream: echo() })
     const client = await set.connect()
     client.send(
       'GET / HTTP/1.1\r\nHost: App.test:8080\r\nX-FORWARDED-FOR: 1.2.3.4\r\nx-forwarded-proto: https\r\n' +
@@ -153,7 +156,7 @@ suite('requests through a tunnel', () => {
   })
 
   test('lose their hop-by-hop fields, and no others', async () => {
-    await using set = await rig({ upstream: echo() })
+    await using set = await startFixture({ upstream: echo() })
     const client = await set.connect()
     client.send(
       'GET / HTTP/1.1\r\nX-Hop: 1\r\nHost: app.test\r\nConnection: keep-alive, x-hop\r\n' +
@@ -170,38 +173,38 @@ suite('requests through a tunnel', () => {
       response.write('part')
       setImmediate(() => response.end('end'))
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const text = await set.exchange('GET / HTTP/1.0\r\nHost: app.test\r\nConnection: keep-alive\r\n\r\n')
     assert.match(text, /\r\nConnection: close\r\n\r\npartend$/)
     assert.doesNotMatch(text, /transfer-encoding/i)
   })
 
   test('of HTTP/1.0 keep the connection open with keep-alive', async () => {
-    await using set = await rig({ upstream: echo() })
+    await using set = await startFixture({ upstream: echo() })
     const client = await set.connect()
     for (let count = 0; count < 2; count++) {
       client.send('POST / HTTP/1.0\r\nHost: app.test\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na')
       assert.match((await client.answer()).head, /\r\nConnection: keep-alive\r\n/)
     }
     client.send('GET / HTTP/1.0\r\nHost: app.test\r\n\r\n')
-    assert.match(await client.whole(), /\r\nConnection: close\r\n/)
+    assert.match(await client.readToEnd(), /\r\nConnection: close\r\n/)
   })
 
   test('are limited in number for each connection, and the last closes it', async () => {
-    await using set = await rig({ upstream: echo(), limits: { maxRequests: 3 } })
+    await using set = await startFixture({ upstream: echo(), limits: { maxRequests: 3 } })
     const client = await set.connect()
     client.send(GET.repeat(5))
-    const text = await client.whole()
+    const text = await client.readToEnd()
     assert.equal(text.match(/HTTP\/1\.1 200/g)?.length, 3)
     assert.equal(text.match(/Connection: close/g)?.length, 1)
   })
 
   test('that are pipelined are rejected like the first', async () => {
-    await using set = await rig({ upstream: echo() })
+    await using set = await startFixture({ upstream: echo() })
     const client = await set.connect()
     client.send(`${GET}get / HTTP/1.1\r\nHost: app.test\r\n\r\n${GET}`)
     assert.equal((await client.answer()).status, 200)
-    assert.equal(statusOf(await client.whole()), 400)
+    assert.equal(statusOf(await client.readToEnd()), 400)
   })
 
   test('over TLS are served too, small and large', async () => {
@@ -211,7 +214,10 @@ suite('requests through a tunnel', () => {
       years: 1,
     })
     const upstream = createHttp((request, response) => void request.pipe(response))
-    await using set = await rig({ upstream, tls: { key: privateKeyPem.reveal(), cert: certificatePem } })
+    await using set = await startFixture({
+      upstream,
+      tls: { key: privateKeyPem.reveal(), cert: certificatePem },
+    })
     const client = await set.connect()
     for (const size of [1, 100, 5_000_000]) {
       const sent = 'x'.repeat(size)
@@ -221,14 +227,14 @@ suite('requests through a tunnel', () => {
       assert.equal(body.replaceAll(/[^x]/g, '').length, size)
     }
     client.send('BROKEN\r\n\r\n')
-    assert.equal(statusOf(await client.whole()), 400)
+    assert.equal(statusOf(await client.readToEnd()), 400)
   })
 
   test('whose response has no length end with the connection', async () => {
     const upstream = createServer(socket => {
       socket.once('data', () => socket.end('HTTP/1.0 200 Fine by me\r\nX-A: 1\r\n\r\nall of it'))
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const text = await set.exchange(GET)
     assert.match(
       text,
@@ -245,7 +251,7 @@ suite('a tunnel', () => {
       ['[::1]:9000', '[::1]:9000'],
     ] as const) {
       const tunnel = tunnelRecord({ forwardsTo }, { HostHeaderRewrite: true })
-      await using set = await rig({ upstream: echo(), tunnel })
+      await using set = await startFixture({ upstream: echo(), tunnel })
       const client = await set.connect()
       client.send(GET)
       const { headers } = read((await client.answer()).body)
@@ -262,7 +268,7 @@ suite('a tunnel', () => {
           socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
         })
       })
-      await using set = await rig({ upstream, tunnel: tunnelRecord({}, { ProxyProto: version }) })
+      await using set = await startFixture({ upstream, tunnel: tunnelRecord({}, { ProxyProto: version }) })
       const client = await set.connect()
       const from = client.socket.localPort ?? 0
       const expected =
@@ -285,7 +291,7 @@ suite('a tunnel', () => {
   }
 
   test('sends its agent a header with the client address and the protocol', async () => {
-    await using set = await rig({ upstream: echo() })
+    await using set = await startFixture({ upstream: echo() })
     const client = await set.connect()
     client.send(GET)
     await client.answer()
@@ -301,7 +307,7 @@ suite('a tunnel', () => {
   })
 
   test('with labels sends its agent the edge type', async () => {
-    await using set = await rig({ upstream: echo(), tunnel: tunnelRecord({ address: undefined }) })
+    await using set = await startFixture({ upstream: echo(), tunnel: tunnelRecord({ address: undefined }) })
     const client = await set.connect()
     client.send(GET)
     await client.answer()

@@ -8,7 +8,7 @@ import type { ResponseHead } from '#http/head.ts'
 import { HttpError } from '#http/http-error.ts'
 import { parseRequestHead, RepeatedFields } from '#http/http1-request-head.ts'
 import { parseResponseHead, ResponseHeads } from '#http/http1-response-head.ts'
-import { rig } from './support.ts'
+import { startFixture } from './support.ts'
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
 
@@ -116,7 +116,7 @@ suite('a response head', () => {
       head: path === '/changed' ? { ...head, reason: 'Fine', fields: new Fields('X-A: c\r\n') } : head,
       body,
     })
-    await using set = await rig({ answer })
+    await using set = await startFixture({ answer })
     const client = await set.connect()
     const ask = async (line: string): Promise<string> => {
       client.send(`${line}\r\nHost: a\r\n\r\n`)

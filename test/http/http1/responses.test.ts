@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { type Rig, rig, type RigOptions } from './support.ts'
+import { type Http1Fixture, startFixture, type FixtureOptions } from './support.ts'
 import { until } from '../../support/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
@@ -15,12 +15,12 @@ const saying = (text: string, then: (socket: Socket) => void = () => undefined) 
     })
   })
 
-async function answerOf(text: string, request = GET, options: RigOptions = {}): Promise<string> {
-  await using set = await rig({ upstream: saying(text, socket => socket.end()), ...options })
+async function answerOf(text: string, request = GET, options: FixtureOptions = {}): Promise<string> {
+  await using set = await startFixture({ upstream: saying(text, socket => socket.end()), ...options })
   const client = await set.connect()
   client.send(request)
   client.socket.end()
-  const whole = await client.whole()
+  const whole = await client.readToEnd()
   client.close()
   return whole
 }
@@ -51,7 +51,7 @@ suite('H1-08: an invalid response', () => {
           socket.write(++count === 1 ? text : 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood', 'latin1')
         })
       })
-      await using set = await rig({ upstream })
+      await using set = await startFixture({ upstream })
       const client = await set.connect()
       client.send(GET)
       const answer = await client.answer()
@@ -79,7 +79,7 @@ suite('H1-08: an invalid response', () => {
         flood()
       })
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(GET)
     assert.equal((await client.answer()).status, 502)
@@ -93,7 +93,7 @@ suite('H1-08: an invalid response', () => {
   ] as const) {
     test(`with content on ${name} loses the content and its connection`, async () => {
       const upstream = saying(`${head}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison`)
-      await using set = await rig({ upstream })
+      await using set = await startFixture({ upstream })
       const client = await set.connect()
       for (let count = 1; count <= 3; count++) {
         client.send(request)
@@ -110,7 +110,7 @@ suite('H1-08: an invalid response', () => {
     'a chunk that is malformed': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n',
   })) {
     test(`that is truncated, with ${name}, never looks complete`, async () => {
-      await using set = await rig({ upstream: saying(text, socket => socket.end()) })
+      await using set = await startFixture({ upstream: saying(text, socket => socket.end()) })
       const whole = await set.exchange(GET)
       await until(() => set.gateway?.streams === 0)
       assert.ok(!whole.endsWith('0\r\n\r\n'))
@@ -122,7 +122,7 @@ suite('H1-08: an invalid response', () => {
     const upstream = saying('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n', socket =>
       setTimeout(() => socket.end(), 50),
     )
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     const failed = new Promise<NodeJS.ErrnoException>(resolve => client.socket.on('error', resolve))
     client.send('GET / HTTP/1.0\r\nHost: app.test\r\n\r\n')
@@ -143,7 +143,7 @@ suite('UP-01', () => {
         if (count % 20 === 10) setImmediate(() => socket.write(extra))
       })
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     let mismatched = 0
     const visit = async (name: string): Promise<void> => {
       const client = await set.connect()
@@ -163,7 +163,7 @@ suite('UP-01', () => {
 
 suite('retries', () => {
   const good = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood'
-  const askTwice = async (set: Rig, request: string): Promise<number[]> => {
+  const askTwice = async (set: Http1Fixture, request: string): Promise<number[]> => {
     const client = await set.connect()
     client.send(GET)
     const first = await client.answer()
@@ -186,19 +186,19 @@ suite('retries', () => {
   }
 
   test('a GET is retried when a reused connection ends without a byte', async () => {
-    await using set = await rig({ upstream: forgetful() })
+    await using set = await startFixture({ upstream: forgetful() })
     assert.deepEqual(await askTwice(set, GET), [200, 200])
     assert.equal(set.dialled.length, 2)
   })
 
   test('a POST is not retried', async () => {
-    await using set = await rig({ upstream: forgetful() })
+    await using set = await startFixture({ upstream: forgetful() })
     const post = 'POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 0\r\n\r\n'
     assert.deepEqual(await askTwice(set, post), [200, 502])
   })
 
   test('a POST does not use a connection that was idle for long', async () => {
-    await using set = await rig({ upstream: saying(good) })
+    await using set = await startFixture({ upstream: saying(good) })
     const client = await set.connect()
     client.send(GET)
     await client.answer()
@@ -209,7 +209,7 @@ suite('retries', () => {
   })
 
   test('a new connection that ends without a byte is retried once, whatever the method', async () => {
-    await using set = await rig({
+    await using set = await startFixture({
       agent: (stream, _, count) => {
         if (count === 1) stream.end()
         else stream.end(Buffer.from(good))
@@ -221,7 +221,7 @@ suite('retries', () => {
   })
 
   test('an unreachable upstream causes 502 with its own code', async () => {
-    await using set = await rig({ agent: stream => stream.end() })
+    await using set = await startFixture({ agent: stream => stream.end() })
     const text = await set.exchange('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n')
     assert.match(text, /^HTTP\/1\.1 502 .*\r\n(?:.*\r\n)*Adit-Error-Code: ERR_ADIT_8012/)
     assert.equal(set.dialled.length, 2)
@@ -232,7 +232,7 @@ suite('retries', () => {
     'the agents of another': 'HTTP/0.0 502 Bad Gateway\r\n\r\n',
   })) {
     test(`so does the error page of ${name}`, async () => {
-      await using set = await rig({ agent: stream => stream.end(Buffer.from(said)) })
+      await using set = await startFixture({ agent: stream => stream.end(Buffer.from(said)) })
       const text = await set.exchange('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n')
       assert.match(text, /^HTTP\/1\.1 502 .*\r\n(?:.*\r\n)*Adit-Error-Code: ERR_ADIT_8012/)
     })
@@ -248,7 +248,7 @@ suite('retries', () => {
 
   test('an upstream that does not respond in time has its own code', async () => {
     const upstream = createServer(socket => socket.resume())
-    await using set = await rig({ upstream, backend: { answerTimeoutMs: 80 } })
+    await using set = await startFixture({ upstream, backend: { answerTimeoutMs: 80 } })
     const text = await set.exchange('GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n')
     assert.match(text, /^HTTP\/1\.1 504 /)
   })
@@ -258,7 +258,7 @@ suite('retries', () => {
       socket.on('data', () => socket.write(good))
     })
     // So long that an answer is not late because this process stood still.
-    await using set = await rig({ upstream, backend: { answerTimeoutMs: 1000, idleMs: 20 } })
+    await using set = await startFixture({ upstream, backend: { answerTimeoutMs: 1000, idleMs: 20 } })
     const client = await set.connect()
     client.send(GET)
     assert.equal((await client.answer()).status, 200)
@@ -269,7 +269,7 @@ suite('retries', () => {
 
   test('an agent that has disconnected has its own code', async () => {
     const upstream = createServer(socket => socket.resume())
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(GET)
     await until(() => set.upstreamSockets.size > 0)
@@ -280,7 +280,7 @@ suite('retries', () => {
   })
 
   test('idle connections are closed after their timeout', async () => {
-    await using set = await rig({ upstream: saying(good), backend: { idleMs: 60 } })
+    await using set = await startFixture({ upstream: saying(good), backend: { idleMs: 60 } })
     const client = await set.connect()
     client.send(GET)
     await client.answer()

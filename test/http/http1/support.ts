@@ -24,7 +24,7 @@ export async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-export interface RigOptions {
+export interface FixtureOptions {
   /** The service behind: any server of node. */
   readonly upstream?: Server
   readonly tunnel?: TunnelRecord
@@ -39,21 +39,21 @@ export interface RigOptions {
 }
 
 /** A gateway with one tunnel, its agent and the service behind, all on sockets of this machine. */
-export class Rig implements AsyncDisposable {
+export class Http1Fixture implements AsyncDisposable {
   /** Streams the agent was asked for. */
   readonly dialled: ProxyHeader[] = []
   readonly served: Served[] = []
   readonly upstreamSockets = new Set<Socket>()
   port = 0
   gateway: MuxSession | undefined
-  readonly #options: RigOptions
+  readonly #options: FixtureOptions
   readonly #sockets = new Set<Socket>()
   readonly #front: Server
   readonly #link: Server
   #upstreamPort = 0
   #backend: Endpoint | undefined
 
-  constructor(options: RigOptions) {
+  constructor(options: FixtureOptions) {
     this.#options = options
     const settings = { allowHalfOpen: true, noDelay: true, ...options.tls }
     const serve = (socket: Socket): void => this.#serve(socket)
@@ -95,7 +95,7 @@ export class Rig implements AsyncDisposable {
   async exchange(...parts: readonly string[]): Promise<string> {
     const client = await this.connect()
     for (const part of parts) client.send(part)
-    return client.whole()
+    return client.readToEnd()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -168,7 +168,8 @@ export function forward(stream: TunnelStream, port: number): void {
   duplex.pipe(upstream).pipe(duplex)
 }
 
-export const rig = async (options: RigOptions): Promise<Rig> => new Rig(options).start()
+export const startFixture = async (options: FixtureOptions): Promise<Http1Fixture> =>
+  new Http1Fixture(options).start()
 
 /** A client that sends and reads raw bytes. */
 export class Client {
@@ -208,12 +209,12 @@ export class Client {
     return until(look, { fits: holds, next: () => this.#change() })
   }
 
-  async saw(part: string): Promise<string> {
+  async received(part: string): Promise<string> {
     return this.until(text => text.includes(part))
   }
 
   /** All that comes until the gateway ends the connection. */
-  async whole(): Promise<string> {
+  async readToEnd(): Promise<string> {
     await until(() => this.ended, { next: () => this.#change() })
     return this.text
   }

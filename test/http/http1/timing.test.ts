@@ -6,7 +6,7 @@ import { suite, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { rig, statusOf } from './support.ts'
+import { startFixture, statusOf } from './support.ts'
 import { steady, until } from '../../support/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
@@ -16,10 +16,10 @@ const pause = (milliseconds: number): Promise<void> => new Promise(done => setTi
 suite('100-continue', () => {
   test('is sent by the service, and then the content is forwarded', async () => {
     const upstream = createHttp((request, response) => void request.pipe(response))
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send('POST / HTTP/1.1\r\nHost: app.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n')
-    assert.equal(await client.saw('\r\n\r\n'), 'HTTP/1.1 100 Continue\r\n\r\n')
+    assert.equal(await client.received('\r\n\r\n'), 'HTTP/1.1 100 Continue\r\n\r\n')
     client.send('hello')
     const { status, body } = await client.answer()
     assert.equal(status, 200)
@@ -34,7 +34,7 @@ suite('100-continue', () => {
       response.statusCode = 413
       response.end('too large')
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const text = await set.exchange(
       'POST / HTTP/1.1\r\nHost: app.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n',
     )
@@ -54,38 +54,38 @@ suite('H1-07: a response before the end of the content', () => {
     `POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: ${length}\r\n\r\n`
 
   test('leaves the connection usable when the rest is small, and never parses the rest as a request', async () => {
-    await using set = await rig({ answer })
+    await using set = await startFixture({ answer })
     const client = await set.connect()
     const hidden = 'GET /hidden HTTP/1.1\r\nHost: app.test\r\n\r\n'
     client.send(post(hidden.length))
     assert.equal((await client.answer()).status, 401)
     client.send(hidden)
     client.send('GET /next HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n')
-    assert.equal(statusOf(await client.whole()), 401)
+    assert.equal(statusOf(await client.readToEnd()), 401)
   })
 
   test('closes the connection when the rest is large', async () => {
-    await using set = await rig({ answer })
+    await using set = await startFixture({ answer })
     const client = await set.connect()
     client.send(post(1_000_000))
-    assert.equal(statusOf(await client.whole()), 401)
+    assert.equal(statusOf(await client.readToEnd()), 401)
   })
 
   test('closes the connection when the rest is chunked and does not end', async () => {
-    await using set = await rig({ answer })
+    await using set = await startFixture({ answer })
     const client = await set.connect()
     client.send('POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\n\r\n')
     assert.equal((await client.answer()).status, 401)
     client.send(`ffffff\r\n${GET.repeat(3000)}`)
-    assert.equal(await client.whole(), '')
+    assert.equal(await client.readToEnd(), '')
   })
 
   test('closes the connection when the rest does not arrive', async () => {
-    await using set = await rig({ answer, limits: { lingerMs: 60 } })
+    await using set = await startFixture({ answer, limits: { lingerMs: 60 } })
     const client = await set.connect()
     client.send(post(10))
     assert.equal((await client.answer()).status, 401)
-    assert.equal(await client.whole(), '')
+    assert.equal(await client.readToEnd(), '')
   })
 
   test('is forwarded at once, while the content is still being sent to the service', async () => {
@@ -100,14 +100,14 @@ suite('H1-07: a response before the end of the content', () => {
         response.end('late')
       })
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(post(6))
-    await client.saw('early')
+    await client.received('early')
     client.send('abc')
     client.send('def')
     assert.equal(await received.promise, 'abcdef')
-    await client.saw('late')
+    await client.received('late')
   })
 })
 
@@ -127,10 +127,10 @@ suite('H1-06: an upgrade', () => {
         })
       })
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(`${UPGRADE}GET /smuggled HTTP/1.1\r\n\r\n`)
-    await client.saw('echo')
+    await client.received('echo')
     assert.match(
       client.text,
       /^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: raw\r\nConnection: Upgrade\r\n\r\nfirst/,
@@ -148,7 +148,7 @@ suite('H1-06: an upgrade', () => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
       })
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(UPGRADE + GET)
     assert.equal((await client.answer()).body, 'ok')
@@ -162,7 +162,7 @@ suite('H1-06: an upgrade', () => {
     const upstream = createServer(socket =>
       socket.on('data', bytes => (received += bytes.toString('latin1'))),
     )
-    await using set = await rig({ upstream, backend: { answerTimeoutMs: 100 } })
+    await using set = await startFixture({ upstream, backend: { answerTimeoutMs: 100 } })
     const client = await set.connect()
     client.send(`${UPGRADE}${'x'.repeat(1000)}`)
     assert.equal((await client.answer()).status, 504)
@@ -177,7 +177,7 @@ suite('H1-06: an upgrade', () => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
       }),
     )
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(
       'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n\r\n',
@@ -193,7 +193,7 @@ suite('H1-06: an upgrade', () => {
       socket.on('message', (data: Buffer, binary) => socket.send(data, { binary }))
       socket.send('welcome')
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const socket = new WebSocket(`ws://127.0.0.1:${set.port}/chat`)
     const [welcome] = (await once(socket, 'message')) as [Buffer]
     assert.equal(welcome.toString(), 'welcome')
@@ -224,19 +224,19 @@ suite('timeouts and draining', () => {
       response.flushHeaders()
       emit = text => void response.write(text)
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(GET)
-    await client.saw('text/event-stream')
+    await client.received('text/event-stream')
     emit?.('data: 1\n\n')
-    await client.saw('data: 1')
+    await client.received('data: 1')
     emit?.('data: 2\n\n')
-    await client.saw('data: 2')
+    await client.received('data: 2')
   })
 
   test('a client that disconnects aborts its request', async () => {
     const { upstream, left } = silentService()
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(GET)
     await until(() => set.upstreamSockets.size > 0)
@@ -246,25 +246,25 @@ suite('timeouts and draining', () => {
 
   test('a client that half-closes still gets its response', async () => {
     const upstream = createHttp((_, response) => setTimeout(() => response.end('late'), 50))
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send(GET)
     client.socket.end()
-    assert.match(await client.whole(), /late/)
+    assert.match(await client.readToEnd(), /late/)
   })
 
   test('but not without a timeout', async () => {
     const upstream = createServer(socket => socket.resume())
-    await using set = await rig({ upstream, limits: { halfClosedMs: 60 } })
+    await using set = await startFixture({ upstream, limits: { halfClosedMs: 60 } })
     const client = await set.connect()
     client.send(GET)
     client.socket.end()
-    assert.equal(await client.whole(), '')
+    assert.equal(await client.readToEnd(), '')
   })
 
   test('a request that ends in the middle of its content is not forwarded as complete', async () => {
     const { upstream, left } = silentService()
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const client = await set.connect()
     client.send('POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 10\r\n\r\nabc')
     await until(() => set.upstreamSockets.size > 0)
@@ -277,46 +277,46 @@ suite('timeouts and draining', () => {
     createHttp((request, response) => void request.resume().on('end', () => response.end('ok')))
 
   test('a connection without a byte is closed', async () => {
-    await using set = await rig({ upstream: ok(), limits })
+    await using set = await startFixture({ upstream: ok(), limits })
     assert.equal(await set.exchange(''), '')
   })
 
   test('an incomplete head is rejected', async () => {
-    await using set = await rig({ upstream: ok(), limits })
+    await using set = await startFixture({ upstream: ok(), limits })
     assert.equal(statusOf(await set.exchange('GET / HTTP/1.1\r\nHost: a\r\n')), 408)
     assert.equal(statusOf(await set.exchange('GET /')), 408)
   })
 
   test('a head that arrives byte by byte is rejected in time too', async () => {
-    await using set = await rig({ upstream: ok(), limits })
+    await using set = await startFixture({ upstream: ok(), limits })
     const client = await set.connect()
     for (const character of GET.slice(0, 30)) {
       client.send(character)
       await pause(5)
     }
-    assert.equal(statusOf(await client.whole()), 408)
+    assert.equal(statusOf(await client.readToEnd()), 408)
   })
 
   test('content that stops arriving is rejected', async () => {
-    await using set = await rig({ upstream: ok(), limits })
+    await using set = await startFixture({ upstream: ok(), limits })
     const text = await set.exchange('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc')
     assert.equal(statusOf(text), 408)
   })
 
   test('an idle connection is closed after its timeout', async () => {
-    await using set = await rig({ upstream: ok(), limits })
+    await using set = await startFixture({ upstream: ok(), limits })
     const client = await set.connect()
     // The connection is idle from its response on, which this process may read late.
     const begun = performance.now()
     client.send(GET)
     assert.equal((await client.answer()).status, 200)
-    assert.equal(await client.whole(), '')
+    assert.equal(await client.readToEnd(), '')
     // A timer may fire a moment early.
     assert.ok(performance.now() - begun > limits.keepAliveMs - 10)
   })
 
   test('a request that arrived while the process was suspended is served', async () => {
-    await using set = await rig({ upstream: ok(), limits })
+    await using set = await startFixture({ upstream: ok(), limits })
     const client = await set.connect()
     client.send(GET)
     assert.equal((await client.answer()).status, 200)
@@ -328,16 +328,16 @@ suite('timeouts and draining', () => {
   test('draining closes idle connections after a moment, and others after their response', async () => {
     const running = Promise.withResolvers<ServerResponse>()
     const upstream = createHttp((_, response) => running.resolve(response))
-    await using set = await rig({ upstream, limits: { ...limits, drainNewMs: 50 } })
+    await using set = await startFixture({ upstream, limits: { ...limits, drainNewMs: 50 } })
     const idle = await set.connect()
     const busy = await set.connect()
     busy.send(GET)
     const response = await running.promise
     await until(() => set.served.length === 2)
     for (const served of set.served) served.drain()
-    assert.equal(await idle.whole(), '')
+    assert.equal(await idle.readToEnd(), '')
     response.end('done')
-    const text = await busy.whole()
+    const text = await busy.readToEnd()
     assert.match(text, /\r\nConnection: close\r\n(?:.*\r\n)*\r\ndone$/)
     idle.close()
     busy.close()
@@ -345,27 +345,27 @@ suite('timeouts and draining', () => {
   })
 
   test('draining waits longer for the first request of a new connection', async () => {
-    await using set = await rig({ upstream: ok(), limits: { drainMs: 50 } })
+    await using set = await startFixture({ upstream: ok(), limits: { drainMs: 50 } })
     const [used, fresh] = [await set.connect(), await set.connect()]
     used.send(GET)
     assert.equal((await used.answer()).status, 200)
     await until(() => set.served.length === 2)
     for (const served of set.served) served.drain()
     // As long as a used connection gets is not enough for a client that has just connected.
-    assert.equal(await used.whole(), '')
+    assert.equal(await used.readToEnd(), '')
     fresh.send(GET)
-    assert.match(await fresh.whole(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
+    assert.match(await fresh.readToEnd(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
     used.close()
     fresh.close()
   })
 
   test('draining serves the request that is in flight on an idle connection', async () => {
-    await using set = await rig({ upstream: ok() })
+    await using set = await startFixture({ upstream: ok() })
     const client = await set.connect()
     await until(() => set.served.length > 0)
     set.served[0]?.drain()
     client.send(GET)
-    assert.match(await client.whole(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
+    assert.match(await client.readToEnd(), /^HTTP\/1\.1 200 (?:.*\r\n)*Connection: close\r\n/)
     client.close()
   })
 })
@@ -401,7 +401,7 @@ suite('bulk', () => {
       response.setHeader('content-length', BULK)
       void pour(response, BULK).then(() => response.end())
     })
-    await using set = await rig({ upstream })
+    await using set = await startFixture({ upstream })
     const socket = (await set.connect()).socket
     socket.removeAllListeners('data')
     let received = 0
@@ -424,7 +424,7 @@ suite('bulk', () => {
         request.on('data', (piece: Buffer) => (received += piece.length))
         request.on('end', () => response.end(String(received)))
       })
-      await using set = await rig({ upstream })
+      await using set = await startFixture({ upstream })
       const client = await set.connect()
       const grown = await growth(async () => {
         if (framing === 'length') {
@@ -461,7 +461,7 @@ suite('bulk', () => {
       response.on('drain', pump)
       pump()
     })
-    await using set = await rig({ upstream, limits: { writeStallMs: 500 } })
+    await using set = await startFixture({ upstream, limits: { writeStallMs: 500 } })
     const stalled = (await set.connect()).socket
     stalled.pause()
     stalled.write(GET)

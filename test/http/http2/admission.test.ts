@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { all, ask, gateway, reply } from './support.ts'
-import { ACK, FRAME, frame, headers, Wire } from './wire.ts'
+import { readBody, ask, gateway, reply } from './support.ts'
+import { ACK, FRAME, frame, headers, RawPeer } from './raw-peer.ts'
 
 const PROTOCOL_ERROR = 1
 
@@ -85,7 +85,7 @@ suite('a request head that is rejected', () => {
   for (const [name, pairs] of Object.entries(refused))
     test(name, async () => {
       await using host = await gateway(async () => reply(200, 'let in'))
-      const wire = await Wire.open(host)
+      const wire = await RawPeer.open(host)
       wire.send(headers(1, pairs, { endStream: true }))
       const outcome = await wire.outcome(1)
       assert.ok(outcome === 'reset' || outcome === 400, `it was answered with ${outcome}`)
@@ -144,14 +144,14 @@ suite('a request head that is rejected', () => {
 
   test('an unsolicited PING acknowledgement is ignored', async () => {
     await using host = await gateway(async () => reply(200, 'let in'))
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     wire.send(frame(FRAME.ping, ACK, 0, Buffer.alloc(8)), headers(1, usual, { endStream: true }))
     assert.equal(await wire.outcome(1), 200)
   })
 
   test('a connection error still closes the connection', async () => {
     await using host = await gateway(async () => reply(200, 'let in'))
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     wire.send(frame(FRAME.ping, 0, 1, Buffer.alloc(8)))
     assert.equal(
       (await wire.find(({ type }) => type === FRAME.goaway))?.payload.readUInt32BE(4),
@@ -167,10 +167,10 @@ suite('a request head that is rejected', () => {
     test(`a trailer ${name} is answered with ${status}`, async () => {
       await using host = await gateway(async ({ body }) => {
         // As where content goes to a service: its failure is one of the service, too.
-        const content = await all(body).catch(() => undefined)
+        const content = await readBody(body).catch(() => undefined)
         return reply(content === undefined ? 502 : 200, '')
       })
-      const wire = await Wire.open(host)
+      const wire = await RawPeer.open(host)
       wire.send(
         headers(1, [[':method', 'POST'], ...usual.slice(1)], { endStream: false }),
         frame(FRAME.data, 0, 1, Buffer.from('a')),
@@ -197,7 +197,7 @@ suite('a request head that is accepted', () => {
   for (const [name, pairs] of Object.entries(accepted))
     test(name, async () => {
       await using host = await gateway(async () => reply(200, 'let in'))
-      const wire = await Wire.open(host)
+      const wire = await RawPeer.open(host)
       wire.send(headers(1, pairs, { endStream: true }))
       assert.equal(await wire.outcome(1), 200)
       assert.equal(host.seen[0]?.head.host, 'shop.example')

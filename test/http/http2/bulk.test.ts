@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { BodySink } from '#http/body.ts'
-import { answerOf, FedBody, gateway, reply } from './support.ts'
+import { answerOf, ManualBody, gateway, reply } from './support.ts'
 
 const PIECE = Buffer.alloc(64 * 1024, 'x')
 const COUNT = 1024
@@ -48,7 +48,7 @@ suite('64 MiB through an HTTP/2 connection', () => {
   test('are downloaded in bounded memory', async () => {
     let highest = 0
     const before = memory()
-    const fed = new FedBody({ kind: 'length', length: TOTAL })
+    const fed = new ManualBody({ kind: 'length', length: TOTAL })
     await using host = await gateway(async () => ({
       head: { ...reply(200, '').head, framing: fed.framing },
       body: fed,

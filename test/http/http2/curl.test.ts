@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { Folder } from '../../support/folder.ts'
-import { all, gateway } from './support.ts'
+import { readBody, gateway } from './support.ts'
 
 const run = promisify(execFile)
 const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
@@ -19,7 +19,7 @@ suite('curl', () => {
     const sent = folder.file('sent')
     writeFileSync(sent, content)
     await using host = await gateway(async ({ body }) => {
-      const { bytes } = await all(body)
+      const { bytes } = await readBody(body)
       const echoed = bodyOf(bytes)
       const head = { status: 200, reason: '', framing: echoed.framing, fields: new Fields('X-A: b\r\n') }
       return { head, body: echoed }

@@ -5,9 +5,9 @@ import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { all, ask, gateway, reply } from './support.ts'
+import { readBody, ask, gateway, reply } from './support.ts'
 import {
-  block,
+  literalBlock,
   END_HEADERS,
   END_STREAM,
   FRAME,
@@ -15,9 +15,9 @@ import {
   headers,
   indexed,
   reference,
-  Wire,
-  word,
-} from './wire.ts'
+  RawPeer,
+  uint32,
+} from './raw-peer.ts'
 
 const usual: [string, string][] = [
   [':method', 'GET'],
@@ -27,7 +27,7 @@ const usual: [string, string][] = [
 ]
 
 const post: [string, string][] = [[':method', 'POST'], ...usual.slice(1)]
-const CANCEL = word(8)
+const CANCEL = uint32(8)
 
 /** What a hostile client sends in each round; stream ids increase by two from 1. */
 const floods: Record<string, (round: number) => Buffer> = {
@@ -40,32 +40,32 @@ const floods: Record<string, (round: number) => Buffer> = {
     round === 0 ? headers(1, usual, { endStream: false }) : frame(FRAME.data, 0, 1),
   'CONTINUATION frames without end': round =>
     round === 0
-      ? frame(FRAME.headers, END_STREAM, 1, block(usual))
-      : frame(FRAME.continuation, 0, 1, block([['x-a', 'b']])),
+      ? frame(FRAME.headers, END_STREAM, 1, literalBlock(usual))
+      : frame(FRAME.continuation, 0, 1, literalBlock([['x-a', 'b']])),
   'window updates of zero': round =>
     Buffer.concat([
       headers(2 * round + 1, usual, { endStream: false }),
-      frame(FRAME.window, 0, 2 * round + 1, word(0)),
+      frame(FRAME.window, 0, 2 * round + 1, uint32(0)),
     ]),
   'PRIORITY frames': round =>
-    frame(FRAME.priority, 0, 2 * (round % 50) + 1, Buffer.concat([word(0), Buffer.from([round % 256])])),
+    frame(FRAME.priority, 0, 2 * (round % 50) + 1, Buffer.concat([uint32(0), Buffer.from([round % 256])])),
   'references to a large table entry': round =>
     round === 0
       ? frame(
           FRAME.headers,
           END_HEADERS | END_STREAM,
           1,
-          Buffer.concat([block(usual), indexed('x-big', 'a'.repeat(4000))]),
+          Buffer.concat([literalBlock(usual), indexed('x-big', 'a'.repeat(4000))]),
         )
       : frame(
           FRAME.headers,
           END_HEADERS | END_STREAM,
           2 * round + 1,
-          Buffer.concat([block(usual), Buffer.alloc(4000, reference)]),
+          Buffer.concat([literalBlock(usual), Buffer.alloc(4000, reference)]),
         ),
-  'window updates of the connection': () => frame(FRAME.window, 0, 0, word(1)),
+  'window updates of the connection': () => frame(FRAME.window, 0, 0, uint32(1)),
   'window updates of a stream': round =>
-    round === 0 ? headers(1, usual, { endStream: false }) : frame(FRAME.window, 0, 1, word(1)),
+    round === 0 ? headers(1, usual, { endStream: false }) : frame(FRAME.window, 0, 1, uint32(1)),
   'frames of an unknown kind': () => frame(0x7f, 0, 0, Buffer.alloc(64)),
   PINGs: () => frame(FRAME.ping, 0, 0, Buffer.alloc(8)),
   SETTINGS: () => frame(FRAME.settings, 0, 0),
@@ -78,11 +78,11 @@ suite('a flood on one connection', () => {
   for (const [name, make] of Object.entries(floods))
     test(`of ${name} ends it, and harms no other client`, async () => {
       await using host = await gateway(async ({ body }) => {
-        await all(body).catch(() => undefined)
+        await readBody(body).catch(() => undefined)
         return reply(200, 'fine')
       })
       const honest = await host.client()
-      const wire = await Wire.open(host)
+      const wire = await RawPeer.open(host)
       const started = performance.now()
       let over = false
       void wire.gone.then(() => (over = true))
@@ -98,7 +98,7 @@ suite('a flood on one connection', () => {
 
   test('of rapid resets hardly reaches the services', async () => {
     await using host = await gateway(async () => reply(200, 'fine'))
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     let over = false
     void wire.gone.then(() => (over = true))
     for (let round = 0; !over && round < 1000; round++) {
@@ -116,13 +116,13 @@ suite('a flood on one connection', () => {
       const body = bodyOf(content)
       return { head: { status: 200, reason: '', framing: body.framing, fields: Fields.none }, body }
     })
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     let [received, ended] = [0, false]
     wire.onFrame = ({ type, flags, payload }) => {
       if (type !== FRAME.data) return
       received += payload.length
       ended ||= (flags & END_STREAM) !== 0
-      const update = word(Math.max(1, payload.length))
+      const update = uint32(Math.max(1, payload.length))
       wire.send(frame(FRAME.window, 0, 0, update), frame(FRAME.window, 0, 1, update))
     }
     wire.send(headers(1, usual, { endStream: true }))
@@ -132,8 +132,10 @@ suite('a flood on one connection', () => {
 
   test('is not suspected of a client that sends content byte by byte', async () => {
     const pieces = 30_000
-    await using host = await gateway(async ({ body }) => reply(200, String((await all(body)).bytes.length)))
-    const wire = await Wire.open(host)
+    await using host = await gateway(async ({ body }) =>
+      reply(200, String((await readBody(body)).bytes.length)),
+    )
+    const wire = await RawPeer.open(host)
     wire.send(headers(1, post, { endStream: false }))
     for (let piece = 0; piece < pieces; piece++) {
       const more = wire.send(frame(FRAME.data, piece === pieces - 1 ? END_STREAM : 0, 1, Buffer.from('a')))

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { suite, test } from 'node:test'
 import * as grpc from '@grpc/grpc-js'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
-import { tunnel } from './behind.ts'
+import { tunnel } from './upstream-server.ts'
 import { gateway, SocketStream, type Gateway } from './support.ts'
 
 const same = (bytes: Buffer): Buffer => bytes

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { FedBody, gateway, reply } from './support.ts'
-import { ACK, END_STREAM, FRAME, frame, headers, Wire, word } from './wire.ts'
+import { ManualBody, gateway, reply } from './support.ts'
+import { ACK, END_STREAM, FRAME, frame, headers, RawPeer, uint32 } from './raw-peer.ts'
 
 const usual: [string, string][] = [
   [':method', 'GET'],
@@ -24,12 +24,12 @@ suite('limits of an HTTP/2 connection', () => {
     const body = bodyOf(Buffer.alloc(4 * MIB))
     const head = { status: 200, reason: '', framing: body.framing, fields: Fields.none }
     await using host = await gateway(async () => ({ head, body }))
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     let pings = 0
     wire.onFrame = ({ type, payload }) => {
       if (type !== FRAME.data || payload.length === 0) return
       pings++
-      const credit = word(payload.length)
+      const credit = uint32(payload.length)
       wire.send(
         frame(FRAME.ping, 0, 0, Buffer.alloc(8)),
         frame(FRAME.window, 0, 0, credit),
@@ -45,7 +45,7 @@ suite('limits of an HTTP/2 connection', () => {
     const body = () => bodyOf(Buffer.alloc(MIB))
     const head = { status: 200, reason: '', framing: body().framing, fields: Fields.none }
     await using host = await gateway(async () => ({ head, body: body() }))
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     wire.send(headers(1, usual, { endStream: true }), headers(3, usual, { endStream: true }))
     wire.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8)))
     const received = (stream: number): number =>
@@ -55,10 +55,10 @@ suite('limits of an HTTP/2 connection', () => {
     const total = (): number => received(1) + received(3)
     await wire.find(() => total() >= 65_535)
     assert.equal(total(), 65_535)
-    wire.send(frame(FRAME.window, 0, 0, word(4 * MIB)))
+    wire.send(frame(FRAME.window, 0, 0, uint32(4 * MIB)))
     await wire.find(() => received(1) >= 65_535 && received(3) >= 65_535)
     assert.deepEqual([received(1), received(3)], [65_535, 65_535])
-    wire.send(frame(FRAME.window, 0, 1, word(MIB)), frame(FRAME.window, 0, 3, word(MIB)))
+    wire.send(frame(FRAME.window, 0, 1, uint32(MIB)), frame(FRAME.window, 0, 3, uint32(MIB)))
     for (const stream of [1, 3]) await wire.find(ended(stream))
     assert.deepEqual([received(1), received(3)], [MIB, MIB])
     const order = wire.frames.filter(({ type }) => type === FRAME.data).slice(-40)
@@ -68,9 +68,9 @@ suite('limits of an HTTP/2 connection', () => {
 
   test('applies a changed initial window to open streams', async () => {
     await using host = await gateway(async () => reply(200, 'hello'))
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     const initial = (bytes: number): Buffer =>
-      frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), word(bytes)]))
+      frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(bytes)]))
     wire.send(initial(0), headers(1, usual, { endStream: true }), frame(FRAME.ping, 0, 0, Buffer.alloc(8)))
     assert.equal(await wire.outcome(1), 200)
     await wire.find(({ type, flags }) => type === FRAME.ping && flags === ACK)
@@ -86,12 +86,12 @@ suite('limits of an HTTP/2 connection', () => {
   })
 
   test('resets a stream whose client exceeds its window', async () => {
-    const fed = new FedBody()
+    const fed = new ManualBody()
     await using host = await gateway(async () => ({
       head: { ...reply(200, '').head, framing: fed.framing },
       body: fed,
     }))
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     wire.send(headers(1, post, { endStream: false }))
     for (let sent = 0; sent <= 256 * 1024; sent += 16_384)
       wire.send(frame(FRAME.data, 0, 1, Buffer.alloc(16_384)))
@@ -105,7 +105,7 @@ suite('limits of an HTTP/2 connection', () => {
       await proceed.promise
       return reply(200, 'ok')
     })
-    const wire = await Wire.open(host)
+    const wire = await RawPeer.open(host)
     for (let at = 0; at < 101; at++) wire.send(headers(2 * at + 1, usual, { endStream: true }))
     const reset = await wire.find(({ type }) => type === FRAME.reset)
     assert.deepEqual([reset?.stream, reset?.payload.readUInt32BE()], [201, REFUSED_STREAM])

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { suite, test } from 'node:test'
 import type { Endpoint } from '#http/exchange.ts'
 import { serveHttp1 } from '#http/http1-server-connection.ts'
-import { h2c, tunnelTo } from './behind.ts'
+import { h2c, tunnelTo } from './upstream-server.ts'
 import { answerOf, gateway } from './support.ts'
 import { httpClient } from '../../support/records.ts'
 

@@ -6,7 +6,7 @@ import { suite, test } from 'node:test'
 import type { Exchange, Reply } from '#http/exchange.ts'
 import { DialError } from '#registry/agent-dialer.ts'
 import { http2Backend } from '#gateway/backends/http2-upstream.ts'
-import { h2c, tunnel, upstream } from './behind.ts'
+import { h2c, tunnel, upstream } from './upstream-server.ts'
 import { ask, gateway } from './support.ts'
 
 /** The result of a GET, and of a POST with content, at a backend; and whether the content could still be replayed. */

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import type { Exchange } from '#http/exchange.ts'
 import { noBody, type Framing } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
-import { all, answerOf, ask, FedBody, gateway, reply } from './support.ts'
+import { readBody, answerOf, ask, ManualBody, gateway, reply } from './support.ts'
 
 const NO_ERROR = 0
 const CANCEL = 8
@@ -45,8 +45,8 @@ suite('an HTTP/2 client', () => {
 
   test('sends content and trailers, and gets both', async () => {
     await using host = await gateway(async ({ body }) => {
-      const { bytes, trailers } = await all(body)
-      const fed = new FedBody()
+      const { bytes, trailers } = await readBody(body)
+      const fed = new ManualBody()
       const feed = async (): Promise<void> => {
         const sink = await fed.started.promise
         sink.data(Buffer.from('got '))
@@ -70,7 +70,7 @@ suite('an HTTP/2 client', () => {
   test('has its content framed in chunks for an HTTP/1 upstream', async () => {
     await using host = await gateway(async ({ body }) => {
       assert.deepEqual(body.framing, { kind: 'chunked' })
-      const { bytes } = await all(body, true)
+      const { bytes } = await readBody(body, true)
       return reply(200, bytes.toString())
     })
     const client = await host.client()
@@ -81,7 +81,7 @@ suite('an HTTP/2 client', () => {
   test('has its content forwarded unchanged when its length is known', async () => {
     await using host = await gateway(async ({ body }) => {
       assert.deepEqual(body.framing, { kind: 'length', length: 7 })
-      const { bytes } = await all(body, true)
+      const { bytes } = await readBody(body, true)
       return reply(200, bytes.toString())
     })
     const client = await host.client()
@@ -170,7 +170,7 @@ suite('an HTTP/2 client', () => {
   const framings: Framing[] = [{ kind: 'chunked' }, { kind: 'until_close' }, { kind: 'length', length: 100 }]
   for (const framing of framings)
     test(`gets a reset when a response of ${framing.kind} is aborted`, async () => {
-      const fed = new FedBody(framing)
+      const fed = new ManualBody(framing)
       await using host = await gateway(async () => ({
         head: { ...reply(200, '').head, framing },
         body: fed,
@@ -185,7 +185,7 @@ suite('an HTTP/2 client', () => {
     })
 
   test('that resets a stream aborts its request, and its bodies are cancelled', async () => {
-    const fed = new FedBody()
+    const fed = new ManualBody()
     const started = Promise.withResolvers<Exchange>()
     await using host = await gateway(async exchange => {
       started.resolve(exchange)
@@ -215,7 +215,7 @@ suite('an HTTP/2 client', () => {
   })
 
   test('that reads slowly pauses the response', async () => {
-    const fed = new FedBody()
+    const fed = new ManualBody()
     await using host = await gateway(async () => ({
       head: { ...reply(200, '').head, framing: fed.framing },
       body: fed,
@@ -240,7 +240,7 @@ suite('an HTTP/2 client', () => {
     const failed = Promise.withResolvers<string>()
     await using host = await gateway(
       async ({ body }) => {
-        await all(body).catch((error: Error) => failed.resolve(error.message))
+        await readBody(body).catch((error: Error) => failed.resolve(error.message))
         return reply(200, '')
       },
       { bodyPatience: 50 },

@@ -87,7 +87,7 @@ export function reply(status: number, text: string, lines = ''): Reply {
 }
 
 /** Content that a test feeds by hand, and which tells how it was held back. */
-export class FedBody implements Body {
+export class ManualBody implements Body {
   readonly framing: Framing
   paused = false
   cancelled = false
@@ -122,7 +122,7 @@ export interface Content {
 }
 
 /** All of a body, up to its end. */
-export function all(body: Body, raw = false): Promise<Content> {
+export function readBody(body: Body, raw = false): Promise<Content> {
   const pieces: Buffer[] = []
   return new Promise((resolve, reject) => {
     body.read(

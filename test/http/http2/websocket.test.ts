@@ -5,7 +5,7 @@ import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import type { Endpoint } from '#http/exchange.ts'
-import { tunnelTo } from './behind.ts'
+import { tunnelTo } from './upstream-server.ts'
 import { answerOf, gateway, reply } from './support.ts'
 
 const SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'

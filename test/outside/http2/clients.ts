@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { freePort } from '../../support/free-ports.ts'
-import { overhear } from '../../support/leaks.ts'
+import { recordOutput } from '../../support/leaks.ts'
 import { spawnAdit, type Process } from '../../support/server.ts'
-import { Watched } from '../../cli/agent-support.ts'
+import { WatchedProcess } from '../../cli/agent-support.ts'
 import type { Figure } from '../h2spec.ts'
 import { runNamed } from '../named.ts'
 import * as tools from '../tools.ts'
@@ -60,7 +60,9 @@ function tunnelTo(port: number, name: string, more: readonly string[], { bound }
     ...more,
   ]
   const { host = '', port: agentPort = 0 } = bound.agent ?? {}
-  return new Watched(spawnAdit(command, { ADIT_DATA_DIR: dataDir, ADIT_SERVER_ADDR: `${host}:${agentPort}` }))
+  return new WatchedProcess(
+    spawnAdit(command, { ADIT_DATA_DIR: dataDir, ADIT_SERVER_ADDR: `${host}:${agentPort}` }),
+  )
 }
 
 async function runWeb(server: Process, dataDir: string): Promise<Figure[]> {
@@ -68,7 +70,7 @@ async function runWeb(server: Process, dataDir: string): Promise<Figure[]> {
   await once(service, 'listening')
   const { port } = service.address() as AddressInfo
   await using tunnel = tunnelTo(port, WEB, [], server, dataDir)
-  await tunnel.sees(/url=https:/)
+  await tunnel.waitForOutput(/url=https:/)
   const results: Figure[] = []
   for (const [name, command] of Object.entries(clients)) {
     const address = `https://${WEB}:${server.bound.https?.port}`
@@ -90,9 +92,9 @@ async function runCalls(server: Process, dataDir: string): Promise<Figure[]> {
   const port = await freePort()
   const command = [`--port=${port}`]
   await using parts = new AsyncDisposableStack()
-  parts.use(new Watched(overhear(spawn(program, command), command)))
+  parts.use(new WatchedProcess(recordOutput(spawn(program, command), command)))
   const tunnel = parts.use(tunnelTo(port, GRPC, ['--upstream-protocol', 'http2'], server, dataDir))
-  await tunnel.sees(/url=https:/)
+  await tunnel.waitForOutput(/url=https:/)
   const failures: string[] = []
   for (const call of calls) {
     const { code, output } = await runNamed(dataDir, GRPC, [

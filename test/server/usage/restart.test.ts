@@ -11,7 +11,7 @@ const worldOf = (process: Process, dataDir: string): World =>
   new World({ ...process, dataDir, authtoken: '', [Symbol.asyncDispose]: async () => undefined })
 
 async function makeEdge(world: World, name: string): Promise<void> {
-  await world.route(await world.edge([name]), '/', await world.saying('hello'))
+  await world.route(await world.edge([name]), '/', await world.fixedResponse('hello'))
 }
 
 async function visit(world: World, name: string, times: number): Promise<void> {

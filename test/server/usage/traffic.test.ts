@@ -101,7 +101,7 @@ suite('usage of endpoints and credentials', () => {
 
   test('has the requests of an edge by its name, and those that fail without a tunnel', async () => {
     const edge = await world.edge(['usage.example.test'])
-    await world.route(edge, '/', await world.saying('hello'))
+    await world.route(edge, '/', await world.fixedResponse('hello'))
     await world.route(
       edge,
       '/gone',

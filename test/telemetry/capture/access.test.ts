@@ -47,7 +47,7 @@ suite('captures of members, with two gateway processes', () => {
   test('are rejected for names, edges and routes of others', async () => {
     await world.tunnel(alice, 'theirs.adit.localhost')
     const edge = await world.edge(['edge.example.test'])
-    const route = await world.route(edge, '/', await world.saying('fine'))
+    const route = await world.route(edge, '/', await world.fixedResponse('fine'))
     for (const target of [{ host: 'theirs.adit.localhost' }, { edge_id: edge }, { route_id: route }]) {
       const { status, body } = await world.server.api.post('/captures', target, { token: bob.token })
       assert.deepEqual([status, body.error_code], [403, 'ERR_ADIT_90411'])
@@ -100,7 +100,7 @@ suite('captures of members, with two gateway processes', () => {
 
   test('of a route are turned on and off by its option', async () => {
     const edge = await world.edge(['flagged.example.test'])
-    const route = await world.route(edge, '/', await world.saying('fine'), { capture: true })
+    const route = await world.route(edge, '/', await world.fixedResponse('fine'), { capture: true })
     const visit = () => world.ask('flagged.example.test/')
     await world.until(visit, true)
     const { requestId } = await visit()
@@ -156,7 +156,7 @@ suite('full capture', () => {
       capture_masked_headers: 'X-Api-Key, X-Session',
     })
     const edge = await world.edge(['full.example.test'])
-    await world.route(edge, '/', await world.saying('fine'))
+    await world.route(edge, '/', await world.fixedResponse('fine'))
     const { body: self } = await world.server.api.get('/self')
     assert.equal(self.account.traffic_full_capture, true)
     const headers = { 'x-api-key': secretText('api key'), 'x-other': 'shown' }
@@ -169,7 +169,7 @@ suite('full capture', () => {
   test('shows all values when masking is off', async () => {
     await using world = await CaptureWorld.start({ traffic_full_capture: 'on', capture_masking: 'off' })
     const edge = await world.edge(['open.example.test'])
-    await world.route(edge, '/', await world.saying('fine'))
+    await world.route(edge, '/', await world.fixedResponse('fine'))
     const { requestId } = await world.ask('open.example.test/', { headers: { authorization: 'Basic eDp5' } })
     assert.deepEqual(valuesOf((await world.captured(requestId)).request, 'authorization'), ['Basic eDp5'])
   })

@@ -164,7 +164,7 @@ suite('captures with a folder', () => {
       traffic_full_capture: 'on',
       capture_dir: join(file, 'below'),
     })
-    await world.route(await world.edge([HOST]), '/', await world.saying('fine'))
+    await world.route(await world.edge([HOST]), '/', await world.fixedResponse('fine'))
     await until(async () => (await world.ask(HOST)).status === 200)
     const { requestId } = await world.ask(HOST)
     assert.equal((await world.captured(requestId)).response.body, 'fine')

@@ -13,10 +13,10 @@ import {
   SAMPLED,
   UNSAMPLED,
   HOST,
-  tell,
-  toldOf,
-  of,
-  only,
+  echoHeaders,
+  echoedHeaders,
+  spansOfKind,
+  onlySpan,
   traced,
   toEdge,
   toTunnel,
@@ -44,10 +44,10 @@ suite('a request that is traced', () => {
       const headers = { traceparent: SAMPLED, tracestate: 'a=b', baggage: 'c=d', 'user-agent': 'test/1' }
       const answer = await world.ask(`${HOST}/some/where?token=hush`, { headers })
       requestId = answer.requestId
-      sent = toldOf(answer)
+      sent = echoedHeaders(answer)
     })
-    const server = only(spans, 2)
-    const client = only(spans, 3)
+    const server = onlySpan(spans, 2)
+    const client = onlySpan(spans, 3)
     for (const span of spans) assertShape(span)
     assert.equal(server.traceId, TRACE)
     assert.equal(server.parentSpanId, SPAN)
@@ -94,12 +94,12 @@ suite('a request that is traced', () => {
     const told: Headers[] = []
     const { spans } = await traced(async world => {
       await toEdge(world)
-      told.push(toldOf(await world.ask(HOST)))
+      told.push(echoedHeaders(await world.ask(HOST)))
       const headers = { traceparent: 'broken', tracestate: 'a=b' }
-      told.push(toldOf(await world.ask(HOST, { headers })))
+      told.push(echoedHeaders(await world.ask(HOST, { headers })))
     })
-    const servers = of(spans, 2)
-    const clients = of(spans, 3)
+    const servers = spansOfKind(spans, 2)
+    const clients = spansOfKind(spans, 3)
     assert.equal(servers.length, 2)
     assert.notEqual(servers[0]?.traceId, servers[1]?.traceId)
     for (const [at, server] of servers.entries()) {
@@ -118,11 +118,11 @@ suite('a request that is traced', () => {
         await toEdge(world)
         for (const traceparent of [UNSAMPLED, 'broken', SAMPLED.toUpperCase()]) {
           const headers = { traceparent, tracestate: 'a=b' }
-          const told = toldOf(await world.ask(HOST, { headers }))
+          const told = echoedHeaders(await world.ask(HOST, { headers }))
           assert.equal(told['traceparent'], traceparent)
           assert.equal(told['tracestate'], 'a=b')
         }
-        assert.ok(!('traceparent' in toldOf(await world.ask(HOST))))
+        assert.ok(!('traceparent' in echoedHeaders(await world.ask(HOST))))
       },
       { traces_sample: '0' },
     )
@@ -134,7 +134,7 @@ suite('a request that is traced', () => {
     let told: Headers = {}
     const { spans } = await traced(async world => {
       const agent = await world.agent()
-      const forwardTo = `127.0.0.1:${await world.service(tell)}`
+      const forwardTo = `127.0.0.1:${await world.service(echoHeaders)}`
       tunnelId = (await agent.listen({ proto: 'https', domain: HOST, forwardTo })).id
       const session = connectHttp2(`https://${HOST}:${world.server.bound.https?.port}`, {
         ca: world.ca,
@@ -147,8 +147,8 @@ suite('a request that is traced', () => {
       session.close()
       await once(session, 'close')
     })
-    const server = only(spans, 2)
-    const client = only(spans, 3)
+    const server = onlySpan(spans, 2)
+    const client = onlySpan(spans, 3)
     const facts = factsOf(server.attributes)
     assert.equal(server.name, 'GET')
     assert.equal(facts['network.protocol.version'], '2')
@@ -166,14 +166,14 @@ suite('a request that is traced', () => {
       const policy = await world.make('/ip_policies', {})
       await world.make('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '192.0.2.1/32', action: 'allow' })
       const modules = { ip_restriction: { ip_policy_ids: [policy.id] } }
-      await world.route(edge, '/closed', await world.static(tell), modules)
+      await world.route(edge, '/closed', await world.static(echoHeaders), modules)
       await until(() => world.ask(`${HOST}/closed/door`, { headers: { traceparent: SAMPLED } }), {
         fits: ({ status }) => status === 403,
       })
     })
-    const server = of(spans, 2).at(-1)
+    const server = spansOfKind(spans, 2).at(-1)
     const facts = factsOf(server?.attributes ?? [])
-    assert.equal(of(spans, 3).length, 0)
+    assert.equal(spansOfKind(spans, 3).length, 0)
     assert.equal(server?.name, 'GET /closed')
     assert.equal(facts['http.response.status_code'], 403)
     assert.equal(facts['adit.module'], 'ip_restriction')
@@ -191,16 +191,18 @@ suite('a request that is traced', () => {
       const { id: unreachable } = await world.make('/backends/static', { address: gone })
       await world.route(edge, '/failing', await world.static(failing))
       await world.route(edge, '/unreachable', unreachable)
-      await world.route(edge, '/saying', await world.saying('hello'))
+      await world.route(edge, '/saying', await world.fixedResponse('hello'))
       await until(() => world.ask(`${HOST}/saying`), { fits: ({ status }) => status === 200 })
       await world.ask(`${HOST}/failing`)
       await world.ask(`${HOST}/unreachable`)
       await world.ask(`${HOST}/saying`, { method: 'BREW' })
     })
     const failure = (path: string, kind: number) => {
-      const server = of(spans, 2).findLast(span => factsOf(span.attributes)['http.route'] === path)
+      const server = spansOfKind(spans, 2).findLast(span => factsOf(span.attributes)['http.route'] === path)
       const span =
-        kind === 2 ? server : of(spans, 3).find(({ parentSpanId }) => parentSpanId === server?.spanId)
+        kind === 2
+          ? server
+          : spansOfKind(spans, 3).find(({ parentSpanId }) => parentSpanId === server?.spanId)
       const facts = factsOf(span?.attributes ?? [])
       return [span?.name, span?.status.code, facts['http.response.status_code'], facts['error.type']]
     }
@@ -210,7 +212,7 @@ suite('a request that is traced', () => {
     assert.deepEqual(failure('/unreachable', 3), ['GET', 2, 502, 'static_unreachable'])
     assert.deepEqual(failure('/saying', 2), ['HTTP /saying', 0, 200, undefined])
     assert.deepEqual(failure('/saying', 3), [undefined, undefined, undefined, undefined])
-    const brewed = of(spans, 2).find(({ name }) => name === 'HTTP /saying')
+    const brewed = spansOfKind(spans, 2).find(({ name }) => name === 'HTTP /saying')
     const facts = factsOf(brewed?.attributes ?? [])
     assert.equal(facts['http.request.method'], '_OTHER')
     assert.equal(facts['http.request.method_original'], 'BREW')
@@ -236,7 +238,7 @@ suite('a request that is traced', () => {
       assert.equal(factsOf(span.attributes)['error.type'], 'unanswered')
       assert.ok(!('http.response.status_code' in factsOf(span.attributes)))
     }
-    assert.equal(only(spans, 3).parentSpanId, only(spans, 2).spanId)
+    assert.equal(onlySpan(spans, 3).parentSpanId, onlySpan(spans, 2).spanId)
   })
 
   test('lasts as long as its WebSocket, whose end is not a failure', async () => {
@@ -254,9 +256,9 @@ suite('a request that is traced', () => {
       await once(client, 'close')
       sockets.close()
     })
-    const server = only(spans, 2)
+    const server = onlySpan(spans, 2)
     assert.deepEqual(server.status, { code: 0 })
     assert.equal(factsOf(server.attributes)['http.response.status_code'], 101)
-    assert.equal(only(spans, 3).parentSpanId, server.spanId)
+    assert.equal(onlySpan(spans, 3).parentSpanId, server.spanId)
   })
 })

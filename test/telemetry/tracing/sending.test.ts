@@ -2,7 +2,18 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { secretText } from '../../support/secrets.ts'
 import { factsOf, unreachableUrl } from './support.ts'
-import { SAMPLED, HOST, tell, toldOf, of, traced, toEdge, toTunnel, plainly, metric } from './world.ts'
+import {
+  SAMPLED,
+  HOST,
+  echoHeaders,
+  echoedHeaders,
+  spansOfKind,
+  traced,
+  toEdge,
+  toTunnel,
+  requestWithoutTls,
+  metric,
+} from './world.ts'
 import { until } from '../../support/until.ts'
 import { workerCounts } from '../../support/workers.ts'
 
@@ -36,7 +47,7 @@ suite('traces', () => {
     const { spans } = await traced(async world => {
       await toTunnel(world)
       const asking = async (): Promise<string | undefined> =>
-        toldOf(await plainly(world, { traceparent: SAMPLED }))['traceparent']
+        echoedHeaders(await requestWithoutTls(world, { traceparent: SAMPLED }))['traceparent']
       // Until more have arrived in a second than are accepted.
       const passed = new Set<string | undefined>()
       while ((await metric(world, 'adit_traces_total{outcome="limited"}')) === 0)
@@ -51,7 +62,7 @@ suite('traces', () => {
     await traced(
       async world => {
         await toTunnel(world)
-        const visits = await Promise.all(Array.from({ length: 400 }, () => plainly(world)))
+        const visits = await Promise.all(Array.from({ length: 400 }, () => requestWithoutTls(world)))
         assert.deepEqual(new Set(visits.map(({ status }) => status)), new Set([200]))
       },
       { traces_endpoint: await unreachableUrl() },
@@ -62,7 +73,7 @@ suite('traces', () => {
     const { spans } = await traced(async (world, collector) => {
       collector.answer = () => ({ status: 400 })
       await toTunnel(world)
-      await Promise.all(Array.from({ length: 300 }, () => plainly(world)))
+      await Promise.all(Array.from({ length: 300 }, () => requestWithoutTls(world)))
       await until(() => metric(world, 'adit_trace_spans_total{outcome="dropped"}'), {
         fits: dropped => dropped === 512,
       })
@@ -77,13 +88,13 @@ suite('traces', () => {
       const { collector, spans } = await traced(
         async world => {
           const agent = await world.agent()
-          const forwardTo = `127.0.0.1:${await world.service(tell)}`
+          const forwardTo = `127.0.0.1:${await world.service(echoHeaders)}`
           await agent.listen({ proto: 'https', domain: HOST, forwardTo })
           for (let visit = 0; visit < 40; visit++) ids.add((await world.ask(HOST)).requestId)
         },
         { workers, egress_allow: '', traces_headers: 'x-key=hush', traces_service: 'door' },
       )
-      const told = of(spans, 2).map(({ attributes }) => factsOf(attributes)['adit.request_id'])
+      const told = spansOfKind(spans, 2).map(({ attributes }) => factsOf(attributes)['adit.request_id'])
       assert.deepEqual(new Set(told), ids)
       assert.equal(spans.length, 80)
       const nodes = new Set(collector.batches.map(({ resource }) => resource['service.instance.id']))

@@ -14,13 +14,15 @@ export const HOST = 'traced.adit.localhost'
 
 export type Headers = Record<string, string>
 
-export const tell: RequestListener = ({ headers }, response) => void response.end(JSON.stringify(headers))
-export const toldOf = ({ text }: { readonly text: string }): Headers => JSON.parse(text) as Headers
+export const echoHeaders: RequestListener = ({ headers }, response) =>
+  void response.end(JSON.stringify(headers))
+export const echoedHeaders = ({ text }: { readonly text: string }): Headers => JSON.parse(text) as Headers
 
-export const of = (spans: readonly Span[], kind: number): Span[] => spans.filter(span => span.kind === kind)
+export const spansOfKind = (spans: readonly Span[], kind: number): Span[] =>
+  spans.filter(span => span.kind === kind)
 
-export function only(spans: readonly Span[], kind: number): Span {
-  const [span, ...others] = of(spans, kind)
+export function onlySpan(spans: readonly Span[], kind: number): Span {
+  const [span, ...others] = spansOfKind(spans, kind)
   assert.ok(span !== undefined && others.length === 0, `${others.length} spans too many of kind ${kind}`)
   return span
 }
@@ -42,7 +44,7 @@ export async function traced(
   return { collector, spans: collector.spans }
 }
 
-export async function toEdge(world: World, handle: RequestListener = tell): Promise<Headers> {
+export async function toEdge(world: World, handle: RequestListener = echoHeaders): Promise<Headers> {
   const edge = await world.edge([HOST])
   const backend = await world.static(handle)
   const route = await world.route(edge, '/', backend)
@@ -53,7 +55,7 @@ export async function toEdge(world: World, handle: RequestListener = tell): Prom
 }
 
 /** A service behind an agent, which can be reached without TLS; the tunnel's id. */
-export async function toTunnel(world: World, handle: RequestListener = tell): Promise<string> {
+export async function toTunnel(world: World, handle: RequestListener = echoHeaders): Promise<string> {
   const agent = await world.agent()
   const forwardTo = `127.0.0.1:${await world.service(handle)}`
   return (await agent.listen({ proto: 'http', domain: HOST, forwardTo })).id
@@ -61,7 +63,7 @@ export async function toTunnel(world: World, handle: RequestListener = tell): Pr
 
 const plain = new Agent({ keepAlive: true, maxSockets: 32 })
 
-export async function plainly(
+export async function requestWithoutTls(
   { server }: World,
   headers: Headers = {},
 ): Promise<{ status?: number; text: string }> {

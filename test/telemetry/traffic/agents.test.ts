@@ -6,7 +6,7 @@ import type { SessionRecord } from '#registry/directory.ts'
 import { usualFields } from '#contract/events/traffic-fields.ts'
 import type { WantedTraffic } from '#telemetry/traffic/json-line-buffer.ts'
 import { type Gateway, type GatewayOptions, startGateway, TestAgent } from '../../gateway/agents/support.ts'
-import type { Told } from './support.ts'
+import type { EventObject } from './support.ts'
 import { until } from '../../support/until.ts'
 
 const START = 'agent_session_start.v0'
@@ -15,7 +15,7 @@ const wish = (...types: string[]) => new Map(types.map(type => [type, new Set<st
 
 /** The events about the agents of a gateway. */
 class Watch {
-  readonly events: { type: string; object: Told }[] = []
+  readonly events: { type: string; object: EventObject }[] = []
   readonly hub: TrafficBroker
   #came = Promise.withResolvers<void>()
 
@@ -30,7 +30,7 @@ class Watch {
     this.hub.watchSessions(directory, reported)
   }
 
-  async next(type: string): Promise<Told> {
+  async next(type: string): Promise<EventObject> {
     const look = () => this.events.find(event => event.type === type)
     return (await until(look, { what: type, next: () => this.#came.promise })).object
   }

@@ -23,7 +23,7 @@ suite('what is reported about the modules of a request', () => {
     const forwardTo = await world.service(hello)
     await agent.listen({ domain: 'app.adit.localhost', forwardTo, basicAuth: ['ann:geheim123'] })
     const ask = (authorization?: string) =>
-      world.told('app.adit.localhost', authorization === undefined ? {} : { headers: { authorization } })
+      world.eventOf('app.adit.localhost', authorization === undefined ? {} : { headers: { authorization } })
     assert.deepEqual((await ask(basic('ann:geheim123'))).basic_auth, { decision: 'allow', username: 'ann' })
     assert.deepEqual((await ask(basic('bob:geheim'))).basic_auth, { decision: 'block', username: 'bob' })
     // It could be a password that was entered at the wrong place.
@@ -47,7 +47,7 @@ suite('what is reported about the modules of a request', () => {
     })
     world.edge('a.test', backend, { compression: { enabled: true } })
     const ask = async (path: string, coding: string, method = 'GET') => {
-      const { compression, http } = await world.told(`a.test${path}`, {
+      const { compression, http } = await world.eventOf(`a.test${path}`, {
         method,
         headers: { 'accept-encoding': coding },
       })
@@ -92,7 +92,7 @@ suite('what is reported about the modules of a request', () => {
       error_threshold_percentage: 0,
     }
     world.edge('a.test', backend, { circuit_breaker: breaker })
-    const decision = async (): Promise<string> => (await world.told('a.test')).circuit_breaker.decision
+    const decision = async (): Promise<string> => (await world.eventOf('a.test')).circuit_breaker.decision
     assert.equal(await decision(), 'allow')
     let decided = await decision()
     assert.equal(decided, 'block')
@@ -111,11 +111,11 @@ suite('what is reported about the modules of a request', () => {
     world.edge('in.test', backend, restricted('127.0.0.0/8'))
     world.edge('out.test', backend, restricted('192.0.2.0/24'))
     world.edge('free.test', backend)
-    assert.deepEqual((await world.told('in.test')).ip_policy, { decision: 'allow' })
-    assert.deepEqual((await world.told('out.test')).ip_policy, { decision: 'block' })
-    assert.equal((await world.told('free.test')).ip_policy, undefined)
+    assert.deepEqual((await world.eventOf('in.test')).ip_policy, { decision: 'allow' })
+    assert.deepEqual((await world.eventOf('out.test')).ip_policy, { decision: 'block' })
+    assert.equal((await world.eventOf('free.test')).ip_policy, undefined)
     world.source.restrict('endpoints', true, '192.0.2.0/24')
-    const refused = await world.told('free.test')
+    const refused = await world.eventOf('free.test')
     assert.deepEqual(refused.ip_policy, { decision: 'block' })
     assert.equal(refused.http.response.status_code, 403)
   })
@@ -126,7 +126,7 @@ suite('what is reported about the modules of a request', () => {
     const forwardTo = await world.service(hello)
     const oauth = { provider: 'google', clientId: 'the-app', clientSecret: 'geheim' }
     await agent.listen({ domain: 'app.adit.localhost', forwardTo, oauth })
-    const told = await world.told('app.adit.localhost')
+    const told = await world.eventOf('app.adit.localhost')
     assert.deepEqual(told.oauth, { app_client_id: 'the-app', decision: 'block' })
     assert.doesNotMatch(JSON.stringify(told), /geheim/)
   })
@@ -138,7 +138,7 @@ suite('what is reported about the modules of a request', () => {
     const verifyWebhook = { provider: 'gitlab', secret: 'geheim' }
     await agent.listen({ domain: 'app.adit.localhost', forwardTo, verifyWebhook })
     const ask = (token: string) =>
-      world.told('app.adit.localhost', { method: 'POST', headers: { 'x-gitlab-token': token } })
+      world.eventOf('app.adit.localhost', { method: 'POST', headers: { 'x-gitlab-token': token } })
     assert.deepEqual((await ask('geheim')).webhook_verification, { decision: 'allow' })
     const wrong = createHash('sha256').update('geheim').digest('hex')
     assert.deepEqual((await ask(wrong)).webhook_verification, { decision: 'block' })

@@ -7,12 +7,12 @@ import { connect as connectTls } from 'node:tls'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { usualFields } from '#contract/events/traffic-fields.ts'
-import { accountId, allHttp, HOST, type Told, TrafficWorld } from './support.ts'
+import { accountId, allHttp, HOST, type EventObject, TrafficWorld } from './support.ts'
 
 const hello = (_request: unknown, response: { end(text: string): void }): void => response.end('hello')
 
 /** Every reported field, by its full name. */
-function namesIn(told: Told, above = ''): string[] {
+function namesIn(told: EventObject, above = ''): string[] {
   return Object.entries(told).flatMap(([name, value]) => {
     const whole = above + name
     const isLeaf = allHttp.some(field => field === whole)
@@ -30,7 +30,7 @@ suite('what is reported about a request', () => {
     const begun = Date.now()
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
-    const told = await world.told('a.test/x/y?secret=1&b=%20', { headers: { 'user-agent': 'test/1' } })
+    const told = await world.eventOf('a.test/x/y?secret=1&b=%20', { headers: { 'user-agent': 'test/1' } })
     assert.equal(told.conn.client_ip, HOST)
     assert.equal(told.conn.server_ip, HOST)
     assert.equal(told.conn.server_name, 'a.test')
@@ -71,7 +71,7 @@ suite('what is reported about a request', () => {
   test('has nothing of modules that are not there', async () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
-    const told = await world.told('a.test')
+    const told = await world.eventOf('a.test')
     assert.deepEqual(Object.keys(told).toSorted(), [
       'backend',
       'conn',
@@ -87,7 +87,7 @@ suite('what is reported about a request', () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
     world.traffic.subscribe({ accountId, http: ['http.response.status_code', 'conn.client_ip'], tcp: [] })
-    const told = await world.told('a.test')
+    const told = await world.eventOf('a.test')
     assert.deepEqual(told, { conn: { client_ip: HOST }, http: { response: { status_code: 200 } } })
     world.traffic.subscribe({ accountId, http: [], tcp: [] })
     assert.equal(world.traffic.wantsRequests, false)
@@ -97,7 +97,7 @@ suite('what is reported about a request', () => {
       http: usualFields('http_request_complete.v0') as typeof allHttp,
       tcp: [],
     })
-    const usual = namesIn(await world.told('a.test?secret=1'))
+    const usual = namesIn(await world.eventOf('a.test?secret=1'))
     assert.equal(world.events.length, 2)
     for (const name of ['http.request.headers', 'http.request.url.raw', 'ja4_fingerprint'])
       assert.ok(!usual.includes(name), name)
@@ -123,7 +123,7 @@ suite('what is reported about a request', () => {
       'x-plain': 'seen',
       constructor: 'seen',
     }
-    const told = await world.told('a.test', { headers })
+    const told = await world.eventOf('a.test', { headers })
     const { request, response } = told.http
     assert.deepEqual(request.headers['x-plain'], ['seen'])
     assert.deepEqual(request.headers['constructor'], ['seen'])
@@ -143,13 +143,13 @@ suite('what is reported about a request', () => {
       })
     })
     world.edge('a.test', backend)
-    const told = await world.told('a.test', { method: 'POST', chunks: ['x'.repeat(700), 'y'.repeat(77)] })
+    const told = await world.eventOf('a.test', { method: 'POST', chunks: ['x'.repeat(700), 'y'.repeat(77)] })
     assert.equal(told.http.request.body_length, 777)
     assert.equal(told.http.response.body_length, 1234)
     const { request, response } = told.http
     assert.ok(moment(request.last_byte_ts) >= moment(request.first_byte_ts))
     assert.ok(moment(request.last_byte_ts) <= moment(response.first_byte_ts))
-    const head = await world.told('a.test', { method: 'HEAD' })
+    const head = await world.eventOf('a.test', { method: 'HEAD' })
     assert.equal(head.http.response.body_length, 0)
   })
 
@@ -201,7 +201,7 @@ suite('what is reported about a request', () => {
   test('says whether the connection to the service was used before', async () => {
     await using world = await TrafficWorld.start()
     world.edge('static.test', await world.static(hello))
-    const kept = [await world.told('static.test'), await world.told('static.test')]
+    const kept = [await world.eventOf('static.test'), await world.eventOf('static.test')]
     assert.deepEqual(
       kept.map(({ backend }) => backend.connection_reused),
       [false, true],
@@ -209,7 +209,7 @@ suite('what is reported about a request', () => {
     const agent = await world.agent()
     const tunnel = { proto: 'https', domain: 'app.adit.localhost' } as const
     await agent.listen({ ...tunnel, forwardTo: await world.service(hello) })
-    const through = [await world.told('app.adit.localhost'), await world.told('app.adit.localhost')]
+    const through = [await world.eventOf('app.adit.localhost'), await world.eventOf('app.adit.localhost')]
     assert.deepEqual(
       through.map(({ backend }) => backend.connection_reused),
       [false, true],
@@ -218,7 +218,10 @@ suite('what is reported about a request', () => {
     await once(modern, 'listening')
     const { port } = modern.address() as AddressInfo
     await agent.listen({ domain: 'modern.adit.localhost', forwardTo: port, upstreamProtocol: 'http2' })
-    const shared = [await world.told('modern.adit.localhost'), await world.told('modern.adit.localhost')]
+    const shared = [
+      await world.eventOf('modern.adit.localhost'),
+      await world.eventOf('modern.adit.localhost'),
+    ]
     modern.close()
     assert.deepEqual(
       shared.map(({ backend }) => backend.connection_reused),
@@ -230,15 +233,15 @@ suite('what is reported about a request', () => {
       body: 'x',
     })
     world.edge('fixed.test', fixed)
-    assert.equal((await world.told('fixed.test')).backend, undefined)
+    assert.equal((await world.eventOf('fixed.test')).backend, undefined)
   })
 
   test('says of both requests of one connection when that began', async () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    const first = await world.told('a.test', { agent })
-    const second = await world.told('a.test', { agent })
+    const first = await world.eventOf('a.test', { agent })
+    const second = await world.eventOf('a.test', { agent })
     agent.destroy()
     assert.equal(first.conn.start_ts, second.conn.start_ts)
     assert.ok(moment(second.http.request.first_byte_ts) >= moment(first.http.response.last_byte_ts))

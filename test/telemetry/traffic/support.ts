@@ -15,7 +15,7 @@ import { TrafficEvents, type TrafficBatch } from '#telemetry/traffic-events.ts'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
 import { testLog } from '../../support/secrets.ts'
 import { localEgress } from '../../gateway/module-parts.ts'
-import { route, to } from '../../gateway/routing/support.ts'
+import { route, toBackend } from '../../gateway/routing/support.ts'
 import { info, MemorySource } from '../../gateway/agents/support.ts'
 import { until } from '../../support/until.ts'
 
@@ -24,11 +24,11 @@ export const allHttp = Object.keys(trafficFields['http_request_complete.v0']) as
 export const allTcp = Object.keys(trafficFields['tcp_connection_closed.v0']) as TcpField[]
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what is in it depends on what was asked for
-export type Told = any
+export type EventObject = any
 
 let authority: Promise<LocalAuthority> | undefined
 
-export interface Asked {
+export interface FetchOptions {
   readonly method?: string
   readonly headers?: Record<string, string | string[]>
   /** Sent in pieces without a declared length. */
@@ -109,7 +109,7 @@ export class TrafficWorld implements AsyncDisposable {
       hostports: [`${name}:443`],
       created_at: '2026-01-01T00:00:00Z',
     })
-    route(this.source, edge, '/', { ...to(backend), ...modules })
+    route(this.source, edge, '/', { ...toBackend(backend), ...modules })
   }
 
   /** A service of this machine, by its port. */
@@ -135,7 +135,7 @@ export class TrafficWorld implements AsyncDisposable {
   }
 
   /** Sends a request, and resolves to its event once it is over. */
-  async told(url: string, options: Asked = {}): Promise<Told> {
+  async eventOf(url: string, options: FetchOptions = {}): Promise<EventObject> {
     const slash = url.indexOf('/')
     const host = slash < 0 ? url : url.slice(0, slash)
     const { method = 'GET', headers = {}, chunks, agent = new Agent({ keepAlive: false }) } = options
@@ -157,7 +157,7 @@ export class TrafficWorld implements AsyncDisposable {
   }
 
   /** The object of the first event that matches. */
-  async object(fits: (event: LineEvent) => boolean): Promise<Told> {
+  async object(fits: (event: LineEvent) => boolean): Promise<EventObject> {
     const look = () => this.events.find(fits)
     const { body } = await until(look, { what: `event: ${String(fits)}`, next: () => this.#came.promise })
     return JSON.parse(body).object

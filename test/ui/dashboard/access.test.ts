@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { OpenId, Surfer } from '../../auth/oidc/openid.ts'
+import { OpenIdProvider, EdgeBrowser } from '../../auth/oidc/openid-provider.ts'
 import { World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { until } from '../../support/until.ts'
@@ -17,7 +17,7 @@ before(async () => {
   world = await World.start()
   browser = await launch()
   edge = await world.edge([HOST])
-  await world.route(edge, '/', await world.saying('hello'))
+  await world.route(edge, '/', await world.fixedResponse('hello'))
 })
 after(async () => {
   await closePages(browser)
@@ -74,7 +74,7 @@ suite('the endpoint page', () => {
 suite('protection of an endpoint', () => {
   test('by client certificates is added and removed', async () => {
     const own = await world.edge(['certified.example.org'])
-    await world.route(own, '/', await world.saying('hello'))
+    await world.route(own, '/', await world.fixedResponse('hello'))
     await using dashboard = await Dashboard.open(browser, world.server.api, { width: 375 })
     const { page } = dashboard
     await dashboard.visit(`/protect?edge=${own}`, 'Protect')
@@ -144,13 +144,15 @@ suite('protection of an endpoint', () => {
   test('shows how many are signed in, and ends all of their sessions', async () => {
     const host = 'members.example.org'
     const { port } = world.server.bound.https ?? {}
-    await using provider = await OpenId.start(`https://idp.adit.localhost:${port}/oauth2/callback`)
+    await using provider = await OpenIdProvider.start(`https://idp.adit.localhost:${port}/oauth2/callback`)
     const own = await world.edge([host])
     const client = { client_id: 'adit', client_secret: secretText('openid client') }
-    await world.route(own, '/', await world.saying('hello'), { oidc: { issuer: provider.issuer, ...client } })
-    const surfer = new Surfer(world)
+    await world.route(own, '/', await world.fixedResponse('hello'), {
+      oidc: { issuer: provider.issuer, ...client },
+    })
+    const surfer = new EdgeBrowser(world)
     assert.equal((await surfer.signIn(`https://${host}:${port}/`, 'anna')).text, 'hello')
-    assert.equal((await new Surfer(world).signIn(`https://${host}:${port}/`, 'bert')).text, 'hello')
+    assert.equal((await new EdgeBrowser(world).signIn(`https://${host}:${port}/`, 'bert')).text, 'hello')
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
     await dashboard.visit(`/protect?edge=${own}`, 'Protect')

@@ -9,7 +9,7 @@ import { caOf } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { CHROMIUM } from '../../support/chromium.ts'
 import { tokenIn } from '../../support/dashboard.ts'
-import { made } from '../../support/each-store.ts'
+import { createResource } from '../../support/each-store.ts'
 import { until } from '../../support/until.ts'
 
 const WORKERS = 2
@@ -61,7 +61,7 @@ suite('the dashboard on the HTTPS listener, in a browser', () => {
     )
     await page.goto(`${url}/dashboard/ip_policies`)
     await page.getByRole('heading', { level: 1 }).waitFor()
-    await made(server.api, '/ip_policies', {
+    await createResource(server.api, '/ip_policies', {
       description: 'appears at once',
     })
     await page.getByText('appears at once').first().waitFor()

@@ -149,7 +149,7 @@ suite('captured requests', () => {
 
   test('are replayed to another endpoint', async () => {
     const edge = await world.edge(['other.example.org'])
-    await world.route(edge, '/', await world.saying('elsewhere'))
+    await world.route(edge, '/', await world.fixedResponse('elsewhere'))
     const { requestId } = await hook('/moved')
     await world.captured(requestId)
     await using dashboard = await Dashboard.open(browser, world.server.api)
@@ -173,7 +173,7 @@ suite('captured requests', () => {
     for (const part of ['one', 'two']) {
       const hostports = Array.from({ length: 60 }, (_, at) => `${part}-${at}.many.example.org:443`)
       const { id } = await world.make('/edges/https', { hostports })
-      await world.route(id, '/', await world.saying(`from ${part}`))
+      await world.route(id, '/', await world.fixedResponse(`from ${part}`))
     }
     await world.capture({ host: HOST }, () => hook('/warm-up'))
     const { requestId } = await hook('/found')
@@ -203,7 +203,7 @@ suite('captured requests', () => {
 
   test('are signed again, where the route verifies webhooks', async () => {
     const edge = await world.edge(['signed.example.org'])
-    await world.route(edge, '/', await world.saying('verified'), {
+    await world.route(edge, '/', await world.fixedResponse('verified'), {
       webhook_verification: { provider: 'github', secret: secretText('webhook secret') },
     })
     const unsigned = () => world.ask('signed.example.org/', { method: 'POST', body: '{"x":1}' })
@@ -224,7 +224,7 @@ suite('captured requests', () => {
 
   test('say why all requests of a route are captured', async () => {
     const edge = await world.edge(['always.example.org'])
-    const route = await world.route(edge, '/', await world.saying('fine'), { capture: true })
+    const route = await world.route(edge, '/', await world.fixedResponse('fine'), { capture: true })
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
     await dashboard.visit(`/https_edges/${edge}`)

@@ -23,7 +23,7 @@ async function pagesOf(world: CaptureWorld): Promise<string[]> {
   const { api } = world.server
   const text = { description: MIXED, metadata: MIXED }
   const edge = await world.edge([EDGE_HOST], text)
-  const route = await world.route(edge, `/${'p'.repeat(100)}`, await world.saying('hello'), text)
+  const route = await world.route(edge, `/${'p'.repeat(100)}`, await world.fixedResponse('hello'), text)
   const agent = await world.agent({ metadata: MIXED })
   const forwardTo = await world.service((_, response) => response.end('hello'))
   await agent.listen({ proto: 'http', domain: TUNNEL_HOST, forwardTo, metadata: MIXED })

@@ -18,7 +18,7 @@ before(async () => {
   world = await World.start({ acme_dns: resolvers.map(({ at }) => at).join() })
   browser = await launch()
   edge = await world.edge([HOST], { description: HOSTILE })
-  const [one, other] = [await world.saying('one'), await world.saying('other', 201)]
+  const [one, other] = [await world.fixedResponse('one'), await world.fixedResponse('other', 201)]
   const group = await world.make('/backends/tunnel_group', { labels: { app: 'none' }, description: HOSTILE })
   const weighted = await world.make('/backends/weighted', { backends: { [one]: 3, [group.id]: 1 } })
   await world.route(edge, '/', weighted.id)

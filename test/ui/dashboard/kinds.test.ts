@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { kinds } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
-import { made } from '../../support/each-store.ts'
+import { createResource } from '../../support/each-store.ts'
 import { MARKER, secretText } from '../../support/secrets.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { Dashboard, closePages, launch } from './support.ts'
@@ -125,11 +125,14 @@ suite('the dashboard', () => {
 
   test('shows other resources by their names, also after these change', async () => {
     const { api } = server
-    const bot = await made(api, '/bot_users', { name: 'Deployment' })
-    const policy = await made(api, '/ip_policies', { description: 'Branch office', owner_id: bot.id })
+    const bot = await createResource(api, '/bot_users', { name: 'Deployment' })
+    const policy = await createResource(api, '/ip_policies', {
+      description: 'Branch office',
+      owner_id: bot.id,
+    })
     const rule = { ip_policy_id: policy.id, action: 'allow' }
-    const first = await made(api, '/ip_policy_rules', { ...rule, cidr: '192.0.2.0/24' })
-    await made(api, '/ip_policy_rules', { ...rule, cidr: '198.51.100.0/24' })
+    const first = await createResource(api, '/ip_policy_rules', { ...rule, cidr: '192.0.2.0/24' })
+    await createResource(api, '/ip_policy_rules', { ...rule, cidr: '198.51.100.0/24' })
     await using dashboard = await Dashboard.open(browser, api)
     const { page } = dashboard
     const lists: string[] = []
@@ -155,7 +158,7 @@ suite('the dashboard', () => {
     await using one = await Dashboard.open(browser, server.api)
     await using other = await Dashboard.open(browser, server.api)
     await one.visit('/reserved_domains', 'Reserved domains')
-    const domain = await made(server.api, '/reserved_domains', { name: 'both.example.org' })
+    const domain = await createResource(server.api, '/reserved_domains', { name: 'both.example.org' })
     const path = `/reserved_domains/${domain.id}`
     await one.page.getByRole('link', { name: 'both.example.org' }).click()
     await other.visit(`${path}/edit`)
@@ -167,9 +170,9 @@ suite('the dashboard', () => {
   test('shows what a change changed and who made it, without secrets', async () => {
     const { api } = server
     const google = { client_id: 'first', client_secret: secretText('first application') }
-    const edge = await made(api, '/edges/https', {})
+    const edge = await createResource(api, '/edges/https', {})
     const routes = `/edges/https/${edge.id}/routes`
-    const route = await made(api, routes, {
+    const route = await createResource(api, routes, {
       match_type: 'path_prefix',
       match: '/',
       description: 'as it was',
@@ -215,10 +218,14 @@ suite('the dashboard', () => {
   test('runs nothing of what it shows', async () => {
     const { api } = server
     const text = { description: HOSTILE, metadata: HOSTILE }
-    const policy = await made(api, '/ip_policies', text)
-    const edge = await made(api, '/edges/https', text)
-    const bot = await made(api, '/bot_users', { name: HOSTILE })
-    await made(api, `/edges/https/${edge.id}/routes`, { match_type: 'path_prefix', match: '/', ...text })
+    const policy = await createResource(api, '/ip_policies', text)
+    const edge = await createResource(api, '/edges/https', text)
+    const bot = await createResource(api, '/bot_users', { name: HOSTILE })
+    await createResource(api, `/edges/https/${edge.id}/routes`, {
+      match_type: 'path_prefix',
+      match: '/',
+      ...text,
+    })
     await using dashboard = await Dashboard.open(browser, api)
     const { page } = dashboard
     for (const path of [
@@ -238,7 +245,7 @@ suite('the dashboard', () => {
   })
 
   test('is used by keys alone: search, open, change', async () => {
-    const policy = await made(server.api, '/ip_policies', { description: 'by keys' })
+    const policy = await createResource(server.api, '/ip_policies', { description: 'by keys' })
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard
     await page.keyboard.press('Control+k')

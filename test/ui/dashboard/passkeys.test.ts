@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 import { tokenIn } from '../../support/dashboard.ts'
-import { made } from '../../support/each-store.ts'
+import { createResource } from '../../support/each-store.ts'
 import { secretText } from '../../support/secrets.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { closePages, launch } from './support.ts'
@@ -49,7 +49,7 @@ suite('passkeys of the dashboard', () => {
 
   /** Signs a new member in by invitation. */
   async function invited({ page }: Device, name: string): Promise<string> {
-    const { id } = await made(server.api, '/users', { name, email: `${name}@example.com` })
+    const { id } = await createResource(server.api, '/users', { name, email: `${name}@example.com` })
     const { url } = (await server.api.post('/dashboard/invite', { user_id: id })).body
     await page.goto(`${base}/dashboard/invitation#token=${tokenIn(url)}`)
     await page.getByLabel('New password').fill(secretText(`password of ${name}`))

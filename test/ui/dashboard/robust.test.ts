@@ -87,7 +87,7 @@ suite('the dashboard', () => {
   test('has no serious accessibility findings on any kind of page, in light and dark', async () => {
     const host = 'accessible.example.org'
     const edge = await world.edge([host])
-    const route = await world.route(edge, '/', await world.saying('hello'), { compression: {} })
+    const route = await world.route(edge, '/', await world.fixedResponse('hello'), { compression: {} })
     const { requestId } = await world.ask(`${host}/page`)
     await world.captured(requestId)
     const policy = await world.make('/ip_policies', { description: 'first' })

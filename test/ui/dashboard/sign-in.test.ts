@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { OpenId } from '../../auth/oidc/openid.ts'
+import { OpenIdProvider } from '../../auth/oidc/openid-provider.ts'
 import { tokenIn } from '../../support/dashboard.ts'
-import { made } from '../../support/each-store.ts'
+import { createResource } from '../../support/each-store.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { secretText } from '../../support/secrets.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
@@ -11,11 +11,11 @@ import { closePages, launch } from './support.ts'
 
 suite('signing in to the dashboard in a browser', () => {
   let server: TestServer
-  let provider: OpenId
+  let provider: OpenIdProvider
   let browser: Browser
   before(async () => {
     const port = await freePort()
-    provider = await OpenId.start(`http://127.0.0.1:${port}/dashboard/oidc/callback`)
+    provider = await OpenIdProvider.start(`http://127.0.0.1:${port}/dashboard/oidc/callback`)
     server = await startServer({
       api_addr: `127.0.0.1:${port}`,
       egress_allow: '127.0.0.0/8',
@@ -41,7 +41,7 @@ suite('signing in to the dashboard in a browser', () => {
 
   test('an invited user sets a password, and signs in with it in another browser', async () => {
     const email = 'invited@example.com'
-    const { id } = await made(server.api, '/users', { name: 'Invited', email })
+    const { id } = await createResource(server.api, '/users', { name: 'Invited', email })
     const { url } = (await server.api.post('/dashboard/invite', { user_id: id })).body
     tokenIn(url)
     const page = await newPage()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { completions, parseFilter } from '#ui/dashboard/traffic/filter.ts'
-import { made } from '../../support/each-store.ts'
+import { createResource } from '../../support/each-store.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
 import { Dashboard, closePages, launch } from './support.ts'
@@ -16,16 +16,16 @@ before(async () => {
   server = await startServer()
   browser = await launch()
   const { api } = server
-  const policy = await made(api, '/ip_policies', {})
+  const policy = await createResource(api, '/ip_policies', {})
   const rule = { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'allow' }
-  await made(api, '/ip_policy_rules', rule)
-  await made(api, '/reserved_domains', { name: HOST })
-  const backend = await made(api, '/backends/http_response', { body: 'hello', status_code: 200 })
-  const edge = await made(api, '/edges/https', { hostports: [`${HOST}:443`] })
+  await createResource(api, '/ip_policy_rules', rule)
+  await createResource(api, '/reserved_domains', { name: HOST })
+  const backend = await createResource(api, '/backends/http_response', { body: 'hello', status_code: 200 })
+  const edge = await createResource(api, '/edges/https', { hostports: [`${HOST}:443`] })
   const route = { match_type: 'path_prefix', backend: { backend_id: backend.id } }
-  await made(api, `/edges/https/${edge.id}/routes`, { ...route, match: '/' })
+  await createResource(api, `/edges/https/${edge.id}/routes`, { ...route, match: '/' })
   const guarded = { ...route, match: '/admin', ip_restriction: { ip_policy_ids: [policy.id] } }
-  await made(api, `/edges/https/${edge.id}/routes`, guarded)
+  await createResource(api, `/edges/https/${edge.id}/routes`, guarded)
 })
 after(async () => {
   await closePages(browser)

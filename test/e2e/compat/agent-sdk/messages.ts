@@ -9,7 +9,7 @@ export interface Call {
 }
 
 /** An object of the SDK in the other process. All but the number is of listeners only. */
-export interface Fact {
+export interface RemoteObject {
   readonly ref: number
   readonly id: string
   readonly url: string
@@ -20,7 +20,7 @@ export interface Fact {
 }
 
 export type Answer =
-  | { readonly id: number; readonly value: Fact | Fact[] | undefined }
+  | { readonly id: number; readonly value: RemoteObject | RemoteObject[] | undefined }
   | {
       readonly id: number
       readonly problem: { readonly message: string; readonly errorCode: string | undefined }

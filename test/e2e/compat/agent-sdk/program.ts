@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import type { Answer, Call, Fact, Step } from './messages.ts'
+import type { Answer, Call, RemoteObject, Step } from './messages.ts'
 
 /**
  * Runs the SDK for a test, in a process of its own: it keeps sockets and threads after its sessions are closed.
@@ -35,8 +35,8 @@ function plain(value: unknown): unknown {
 }
 
 /** An object stays here, and a number stands for it; of a listener all that it tells about itself goes along. */
-function fact(value: unknown): Fact | Fact[] | undefined {
-  if (Array.isArray(value)) return value.map(each => fact(each) as Fact)
+function fact(value: unknown): RemoteObject | RemoteObject[] | undefined {
+  if (Array.isArray(value)) return value.map(each => fact(each) as RemoteObject)
   if (typeof value !== 'object' || value === null) return undefined
   const object = value as SdkObject
   const ask = (name: string): unknown =>
@@ -49,7 +49,7 @@ function fact(value: unknown): Fact | Fact[] | undefined {
     metadata: ask('metadata'),
     forwardsTo: ask('forwardsTo'),
     labels: ask('labels'),
-  } as Fact
+  } as RemoteObject
 }
 
 async function take(object: SdkObject | undefined, [name, ...args]: Step): Promise<unknown> {
@@ -60,7 +60,7 @@ async function take(object: SdkObject | undefined, [name, ...args]: Step): Promi
   return Reflect.apply(method, object, given)
 }
 
-async function run({ target, steps }: Call): Promise<Fact | Fact[] | undefined> {
+async function run({ target, steps }: Call): Promise<RemoteObject | RemoteObject[] | undefined> {
   let value: unknown = objects[target]
   for (const step of steps) value = await take(value as SdkObject, step)
   return fact(value)

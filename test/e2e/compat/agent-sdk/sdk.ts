@@ -2,16 +2,16 @@ import { fork, type ChildProcess, type ForkOptions } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
 import type { TestServer } from '../../../support/server.ts'
-import type { Answer, Fact, Step } from './messages.ts'
+import type { Answer, RemoteObject, Step } from './messages.ts'
 
 /** What an agent must be told to find a gateway and be let in. */
-export interface Door {
+export interface GatewayAccess {
   readonly server_addr: string
   readonly root_cas: string
   readonly authtoken: string
 }
 
-export const doorOf = ({ bound, dataDir, authtoken }: TestServer): Door => ({
+export const accessTo = ({ bound, dataDir, authtoken }: TestServer): GatewayAccess => ({
   server_addr: `localhost:${bound.agent?.port}`,
   root_cas: join(dataDir, 'ca.pem'),
   authtoken,
@@ -39,11 +39,11 @@ export class Sdk implements AsyncDisposable {
   readonly process: ChildProcess
   /** What the SDK called back, each under its name. */
   readonly events = new EventEmitter()
-  readonly #door: Door
-  readonly #waiting = new Map<number, PromiseWithResolvers<Fact | Fact[] | undefined>>()
+  readonly #door: GatewayAccess
+  readonly #waiting = new Map<number, PromiseWithResolvers<RemoteObject | RemoteObject[] | undefined>>()
   #calls = 0
 
-  constructor(door: Door) {
+  constructor(door: GatewayAccess) {
     this.#door = door
     const options: ForkOptions = { serialization: 'advanced', execArgv: [] }
     this.process = fork(join(import.meta.dirname, 'program.ts'), options)
@@ -54,12 +54,12 @@ export class Sdk implements AsyncDisposable {
   }
 
   /** `ngrok.forward()`; sessions are shared by all calls of one process unless `force_new_session` is set. */
-  async forward(options: object): Promise<Fact> {
+  async forward(options: object): Promise<RemoteObject> {
     return this.call(0, ['forward', { ...this.#door, ...options }])
   }
 
   /** `new SessionBuilder()...connect()`. */
-  async connect(...steps: readonly Step[]): Promise<Fact> {
+  async connect(...steps: readonly Step[]): Promise<RemoteObject> {
     const { authtoken, server_addr, root_cas } = this.#door
     const builder = [
       ['SessionBuilder'],
@@ -70,12 +70,12 @@ export class Sdk implements AsyncDisposable {
     return this.call(0, ...(builder as unknown as Step[]), ...steps, ['connect'])
   }
 
-  async call(target: number | Fact, ...steps: readonly Step[]): Promise<Fact> {
-    return (await this.#call(target, steps)) as Fact
+  async call(target: number | RemoteObject, ...steps: readonly Step[]): Promise<RemoteObject> {
+    return (await this.#call(target, steps)) as RemoteObject
   }
 
-  async listeners(): Promise<Fact[]> {
-    return (await this.#call(0, [['listeners']])) as Fact[]
+  async listeners(): Promise<RemoteObject[]> {
+    return (await this.#call(0, [['listeners']])) as RemoteObject[]
   }
 
   /** The arguments of the next call of that callback. */
@@ -94,8 +94,11 @@ export class Sdk implements AsyncDisposable {
     return this.end()
   }
 
-  #call(target: number | Fact, steps: readonly Step[]): Promise<Fact | Fact[] | undefined> {
-    const waiting = Promise.withResolvers<Fact | Fact[] | undefined>()
+  #call(
+    target: number | RemoteObject,
+    steps: readonly Step[],
+  ): Promise<RemoteObject | RemoteObject[] | undefined> {
+    const waiting = Promise.withResolvers<RemoteObject | RemoteObject[] | undefined>()
     const id = ++this.#calls
     this.#waiting.set(id, waiting)
     this.process.send({ id, target: typeof target === 'number' ? target : target.ref, steps })

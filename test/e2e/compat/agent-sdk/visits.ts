@@ -6,7 +6,7 @@ import { connect, type LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { connect as tlsConnect, type TLSSocket } from 'node:tls'
-import { checkPage } from '../../../support/secrets.ts'
+import { assertNoSecretInPage } from '../../../support/secrets.ts'
 
 /** Every name leads to this machine. */
 export const lookup: LookupFunction = (_name, options, found) => {
@@ -41,7 +41,7 @@ export async function visit(url: string, options: VisitOptions = {}): Promise<Se
   sent.end(body)
   const [answer] = await once(sent, 'response')
   const got = await buffer(answer)
-  checkPage(answer.headers, got.toString())
+  assertNoSecretInPage(answer.headers, got.toString())
   return { status: answer.statusCode, headers: answer.headers, body: got, text: got.toString() }
 }
 
@@ -51,14 +51,14 @@ export const rootOf = (dataDir: string): string => readFileSync(join(dataDir, 'c
 const portOf = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1])
 
 /** What a TCP endpoint answers to the text given. */
-export async function tell(url: string, text: string): Promise<string> {
+export async function tcpExchange(url: string, text: string): Promise<string> {
   const socket = connect(portOf(url), '127.0.0.1')
   socket.end(text)
   return (await buffer(socket)).toString()
 }
 
 /** A connection to a TLS endpoint whose certificate is verified, with or without a client certificate. */
-export async function secure(
+export async function connectTls(
   url: string,
   ca: string,
   identity: { readonly cert?: string; readonly key?: string } = {},

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { startServer, type TestServer } from '../../../support/server.ts'
-import { doorOf, Sdk } from './sdk.ts'
+import { accessTo, Sdk } from './sdk.ts'
 import { rootOf, visit, type Seen, type VisitOptions } from './visits.ts'
 import { listening } from '../../../support/net.ts'
 
@@ -14,7 +14,7 @@ export interface Echo {
 }
 
 /** A service that tells what it was asked. */
-export const echoing = () =>
+export const echoServer = () =>
   createServer(async (request, response) => {
     let body = ''
     for await (const bytes of request.setEncoding('utf8')) body += String(bytes)
@@ -37,8 +37,8 @@ export interface World extends AsyncDisposable {
 
 export async function openWorld(): Promise<World> {
   const server = await startServer()
-  const sdk = new Sdk(doorOf(server))
-  const service = await listening(echoing())
+  const sdk = new Sdk(accessTo(server))
+  const service = await listening(echoServer())
   const root = rootOf(server.dataDir)
   return {
     server,

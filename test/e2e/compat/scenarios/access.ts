@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { live } from '../lives.ts'
+import { checkLifecycle } from '../lifecycle.ts'
 import type { Scenarios } from './index.ts'
 
 const about = { description: 'first words', metadata: '{"team":"compat"}' }
@@ -9,38 +9,38 @@ const shownOnce = { token: null }
 /** Who may use the account, and from where. */
 export const access: Scenarios = {
   APIKeys: (trial, { api, botId }) =>
-    live(trial, api, { create: { ...about, ownerId: botId }, readBack: shownOnce, update }),
+    checkLifecycle(trial, api, { create: { ...about, ownerId: botId }, readBack: shownOnce, update }),
 
   BotUsers: (trial, { api }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { name: 'Deploy bot', active: true },
       update: { name: 'Retired bot', active: false },
     }),
 
   Credentials: (trial, { api, botId }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, acl: ['bind:*.compat.example'], ownerId: botId },
       readBack: shownOnce,
       update: { ...update, acl: ['bind:team=red', 'bind:1.tcp.compat.example:10321'] },
     }),
 
   SSHCredentials: (trial, { api, sshKey }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, acl: [], publicKey: sshKey },
       update: { ...update, acl: ['bind:compat.example'] },
     }),
 
-  IPPolicies: (trial, { api }) => live(trial, api, { create: about, update }),
+  IPPolicies: (trial, { api }) => checkLifecycle(trial, api, { create: about, update }),
 
   IPPolicyRules: (trial, { api, policies, ref }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, cidr: '10.0.0.0/8', ipPolicyId: policies[0], action: 'deny' },
       made: { ipPolicyId: undefined, ipPolicy: ref('/ip_policies', policies[0]) },
       update: { ...update, cidr: '2001:db8::/32' },
     }),
 
   IPRestrictions: (trial, { api, policies, ref }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, enforced: true, type: 'agent', ipPolicyIds: policies },
       made: { ipPolicyIds: undefined, ipPolicies: policies.map(id => ref('/ip_policies', id)) },
       update: { ...update, enforced: false, ipPolicyIds: [policies[1]] },

@@ -1,4 +1,4 @@
-import { live } from '../lives.ts'
+import { checkLifecycle } from '../lifecycle.ts'
 import type { Scenarios } from './index.ts'
 
 const about = { description: 'first words', metadata: 'one' }
@@ -9,13 +9,13 @@ const asKey = (id: string): string => id.replace('_', '')
 
 export const backends: Scenarios = {
   FailoverBackends: (trial, { api, backends: ids }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, backends: ids },
       update: { ...update, backends: ids.toReversed() },
     }),
 
   HTTPResponseBackends: (trial, { api }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: {
         ...about,
         body: 'hello\n',
@@ -32,13 +32,13 @@ export const backends: Scenarios = {
     }),
 
   StaticBackends: (trial, { api }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, address: 'db.compat.example:5432', tls: { enabled: true } },
       update: { ...update, address: '127.0.0.1:8080', tls: { enabled: false } },
     }),
 
   TunnelGroupBackends: (trial, { api }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, labels: { env: 'prod', Team: 'red', cost_center_no: '7' } },
       made: { labels: { env: 'prod', Team: 'red', costCenterNo: '7' }, tunnels: [] },
       update: { ...update, labels: { env: 'test' } },
@@ -49,7 +49,7 @@ export const backends: Scenarios = {
     }),
 
   WeightedBackends: (trial, { api, backends: [one, other] }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, backends: { [one]: 70, [other]: 30 } },
       made: { backends: { [asKey(one)]: 70, [asKey(other)]: 30 } },
       update: { ...update, backends: { [other]: 10_000 } },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { live } from '../lives.ts'
+import { checkLifecycle } from '../lifecycle.ts'
 import type { Scenarios } from './index.ts'
 
 const about = { description: 'first words', metadata: 'one' }
@@ -8,14 +8,14 @@ const YEAR_MS = 365 * 86_400_000
 
 export const certificates: Scenarios = {
   CertificateAuthorities: (trial, { api, authority }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, caPem: authority.certificate },
       made: { subjectCommonName: 'Compat CA' },
       update,
     }),
 
   TLSCertificates: (trial, { api, certificate }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, certificatePem: certificate.certificate, privateKeyPem: certificate.key },
       made: {
         privateKeyPem: undefined,
@@ -28,14 +28,14 @@ export const certificates: Scenarios = {
     }),
 
   SSHCertificateAuthorities: (trial, { api }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, privateKeyType: 'ecdsa', ellipticCurve: '384' },
       made: { privateKeyType: undefined, ellipticCurve: undefined, keyType: 'ecdsa' },
       update,
     }),
 
   SSHUserCertificates: (trial, { api, sshKey, sshAuthorityId }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: {
         ...about,
         sshCertificateAuthorityId: sshAuthorityId,
@@ -68,7 +68,7 @@ export const certificates: Scenarios = {
       publicKey: sshKey,
       principals: ['host.compat.example'],
     }
-    await live(trial, api, {
+    await checkLifecycle(trial, api, {
       create: { ...create, validAfter: '2030-01-01T00:00:00Z', validUntil: '2031-01-01T00:00:00Z' },
       made: { keyType: 'ed25519' },
       update,

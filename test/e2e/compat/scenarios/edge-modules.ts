@@ -1,12 +1,12 @@
-import { liveModule, type Given } from '../lives.ts'
+import { checkModuleLifecycle, type Fields } from '../lifecycle.ts'
 import type { World } from '../world.ts'
 import { secretText } from '../../../support/secrets.ts'
 import type { Scenario, Scenarios } from './index.ts'
 
 interface Module {
-  readonly module: Given
-  readonly shown?: Given
-  readonly wire?: Given
+  readonly module: Fields
+  readonly shown?: Fields
+  readonly wire?: Fields
 }
 
 const rules = [
@@ -51,7 +51,7 @@ const ofEdge =
   (path: string, name: string, describe: (world: World) => Module, edge: object = {}): Scenario =>
   async (trial, world) => {
     const { id, uri } = await world.make(path, edge)
-    await liveModule(trial, world.api, { of: id, uri: `${uri}/${name}`, ...describe(world) })
+    await checkModuleLifecycle(trial, world.api, { of: id, uri: `${uri}/${name}`, ...describe(world) })
   }
 
 const [https, tcp, tls] = ['/edges/https', '/edges/tcp', '/edges/tls']
@@ -164,7 +164,7 @@ export const routeModuleScenarios: Scenarios = Object.fromEntries(
         match: '/',
       })
       const of = { edgeId: edge.id, id: route.id }
-      await liveModule(trial, world.api, { of, uri: `${route.uri}/${name}`, ...describe(world) })
+      await checkModuleLifecycle(trial, world.api, { of, uri: `${route.uri}/${name}`, ...describe(world) })
     },
   ]),
 )

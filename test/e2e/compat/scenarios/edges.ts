@@ -1,4 +1,4 @@
-import { live, type Given } from '../lives.ts'
+import { checkLifecycle, type Fields } from '../lifecycle.ts'
 import type { World } from '../world.ts'
 import type { Scenarios } from './index.ts'
 
@@ -30,7 +30,8 @@ function referring({ backends: [backend], policies: [rule], authorityId, ref }: 
   return { given, shown }
 }
 
-const pick = (from: Given, ...keys: string[]): Given => Object.fromEntries(keys.map(key => [key, from[key]]))
+const pick = (from: Fields, ...keys: string[]): Fields =>
+  Object.fromEntries(keys.map(key => [key, from[key]]))
 
 export const edges: Scenarios = {
   EdgesHTTPS: async (trial, world) => {
@@ -39,7 +40,7 @@ export const edges: Scenarios = {
       await hostport(world, 'a.compat.example'),
       await hostport(world, 'b.compat.example'),
     ]
-    await live(trial, world.api, {
+    await checkLifecycle(trial, world.api, {
       create: { ...about, hostports: [first], tlsTermination: { minVersion: '1.3' } },
       made: { tlsTermination: { enabled: true, terminateAt: 'edge', minVersion: '1.3' }, routes: [] },
       update: { ...update, hostports: [second, first], mutualTls: given.mutualTls },
@@ -50,7 +51,7 @@ export const edges: Scenarios = {
   EdgesTLS: async (trial, world) => {
     const { given, shown } = referring(world)
     const tlsTermination = { enabled: true, terminateAt: 'edge', minVersion: '1.2' }
-    await live(trial, world.api, {
+    await checkLifecycle(trial, world.api, {
       create: {
         ...about,
         ...given,
@@ -65,7 +66,7 @@ export const edges: Scenarios = {
   EdgesTCP: async (trial, world) => {
     const { given, shown } = referring(world)
     const modules = ['backend', 'ipRestriction']
-    await live(trial, world.api, {
+    await checkLifecycle(trial, world.api, {
       create: { ...about, ...pick(given, ...modules), hostports: ['1.tcp.compat.example:10321'] },
       made: pick(shown, ...modules),
       update: { ...update, hostports: ['1.tcp.compat.example:10322'], policy },
@@ -75,7 +76,7 @@ export const edges: Scenarios = {
   EdgesHTTPSRoutes: async (trial, world) => {
     const { given, shown } = referring(world)
     const { id: edgeId } = await world.make('/edges/https')
-    await live(trial, world.api, {
+    await checkLifecycle(trial, world.api, {
       within: { edgeId },
       create: {
         ...about,

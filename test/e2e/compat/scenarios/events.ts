@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Value } from '../client.ts'
-import { live } from '../lives.ts'
+import { checkLifecycle } from '../lifecycle.ts'
 import type { Scenarios } from './index.ts'
 
 const about = { description: 'first words', metadata: 'one' }
@@ -18,7 +18,7 @@ const otherTargets = Object.fromEntries(
 
 export const events: Scenarios = {
   EventDestinations: (trial, { api }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, format: 'json', target: { datadog } },
       made: { target: { datadog: { ...datadog, apiKey: '' } } },
       update: { ...update, format: 'json', target: { datadog: { ...datadog, service: 'other' } } },
@@ -28,7 +28,7 @@ export const events: Scenarios = {
   EventSubscriptions: async (trial, { api, make, ref }) => {
     const { id } = await make('/event_destinations', { target: debug })
     const { id: other } = await make('/event_destinations', { target: debug })
-    await live(trial, api, {
+    await checkLifecycle(trial, api, {
       create: { ...about, sources: [{ type: policyMade }, { type: policyGone }], destinationIds: [id] },
       made: { destinationIds: undefined, destinations: [ref('/event_destinations', id)] },
       update: { ...update, destinationIds: [other, id] },

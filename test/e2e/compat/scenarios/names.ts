@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { live } from '../lives.ts'
+import { checkLifecycle } from '../lifecycle.ts'
 import type { Scenarios } from './index.ts'
 
 const about = { description: 'first words', metadata: 'one' }
@@ -9,7 +9,7 @@ const managed = { authority: 'letsencrypt', privateKeyType: 'ecdsa' }
 /** Names and ports that are kept for the account. */
 export const names: Scenarios = {
   AgentIngresses: (trial, { api }) =>
-    live(trial, api, {
+    checkLifecycle(trial, api, {
       create: { ...about, domain: 'agents.compat.example', certificateManagementPolicy: managed },
       made: {
         nsTargets: ['ns1.adit.localhost', 'ns2.adit.localhost'],
@@ -18,10 +18,11 @@ export const names: Scenarios = {
       update: { ...update, certificateManagementPolicy: { ...managed, privateKeyType: 'rsa' } },
     }),
 
-  ReservedAddrs: (trial, { api }) => live(trial, api, { create: { ...about, region: 'eu' }, update }),
+  ReservedAddrs: (trial, { api }) =>
+    checkLifecycle(trial, api, { create: { ...about, region: 'eu' }, update }),
 
   ReservedDomains: async (trial, { api, certificateId, ref }) => {
-    await live(trial, api, {
+    await checkLifecycle(trial, api, {
       create: { ...about, domain: 'www.compat.example', region: 'us', certificateId },
       made: { certificateId: undefined, certificate: ref('/tls_certificates', certificateId) },
       update: { ...update, certificateManagementPolicy: managed },

@@ -23,7 +23,7 @@ suite('a host', () => {
       [[TWO], 'two'],
       [[IDN], 'books'],
     ] as const)
-      await world.route(await world.edge(names), '/', await world.saying(text))
+      await world.route(await world.edge(names), '/', await world.fixedResponse(text))
     const agent = await world.agent()
     const forwardTo = await world.service((_, response) => response.end('tunnel'))
     await agent.listen({ proto: 'https', domain: 't.adit.localhost', forwardTo })
@@ -190,7 +190,7 @@ suite('a host', () => {
     for (const domain of names) {
       await world.make('/reserved_domains', { domain, certificate_id: uploaded.id })
       const edge = await world.make('/edges/https', { hostports: [`${domain}:443`] })
-      await world.route(edge.id, '/', await world.saying(domain))
+      await world.route(edge.id, '/', await world.fixedResponse(domain))
     }
     const [a = '', b = ''] = names
     await until(() => asked(b, b), { fits: found => found === b })
@@ -207,7 +207,7 @@ suite('a host', () => {
     const made = new Map<string, string>()
     for (const name of ['*.w.example.test', '*.b.w.example.test', 'a.w.example.test', 'a.b.w.example.test']) {
       made.set(name, await world.edge([name]))
-      await world.route(made.get(name) ?? '', '/', await world.saying(name))
+      await world.route(made.get(name) ?? '', '/', await world.fixedResponse(name))
     }
     const expected = {
       'a.w.example.test': 'a.w.example.test',

@@ -115,7 +115,7 @@ suite('a route that normalizes paths', () => {
 
 test('routes from before the option take paths as they come, and new ones do not', async () => {
   await using world = await World.start()
-  const [open, guarded] = [await world.saying('open'), await world.saying('guarded')]
+  const [open, guarded] = [await world.fixedResponse('open'), await world.fixedResponse('guarded')]
   const edge = await world.edge([HOST])
   await world.route(edge, '/', open)
   const id = await world.route(edge, '/secret', guarded, { match_type: 'exact_path' })

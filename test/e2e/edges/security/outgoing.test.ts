@@ -86,7 +86,7 @@ suite('SEC-14 the network of the gateway cannot be reached', () => {
       client_id: 'adit',
       client_secret: secretText('oidc'),
     }
-    const route = await world.route(edge, '/', await world.saying('in'), { oidc: first })
+    const route = await world.route(edge, '/', await world.fixedResponse('in'), { oidc: first })
     const module = `/edges/https/${edge}/routes/${route}/oidc`
     let taken = 0
     for (const address of inside)
@@ -117,7 +117,7 @@ suite('SEC-14 the network of the gateway cannot be reached', () => {
     await using world = await World.start({ egress_allow: '127.0.0.2/32' })
     const issuer = `http://127.0.0.2:${outside.port}`
     const oidc = { issuer, client_id: 'adit', client_secret: secretText('oidc') }
-    await world.route(await world.edge([HOST]), '/', await world.saying('in'), { oidc })
+    await world.route(await world.edge([HOST]), '/', await world.fixedResponse('in'), { oidc })
     const got = await world.ask(HOST, { headers: { accept: 'text/html' } })
     assert.deepEqual([got.status, hits.length > 0], [502, true])
     assert.ok(!tells(got.text, site.port))
@@ -127,7 +127,7 @@ suite('SEC-14 the network of the gateway cannot be reached', () => {
   test('SEC-14 by the certificate that a webhook names', async () => {
     await using world = await World.start({ egress_allow: '' })
     await using site = await trap('127.0.0.1')
-    await world.route(await world.edge([HOST]), '/', await world.saying('in'), {
+    await world.route(await world.edge([HOST]), '/', await world.fixedResponse('in'), {
       webhook_verification: { provider: 'sns', secret: '' },
     })
     const places = inside.flatMap(address => [

@@ -10,7 +10,7 @@ import { ProviderServer } from '../../../auth/providers/provider-server.ts'
 import { CLIENT } from '../../../auth/providers/provider-shapes.ts'
 import { ann } from '../../../auth/providers/support.ts'
 import { asked, contentOf } from '../../../http/pages/read-reply.ts'
-import { type Got, World } from '../world.ts'
+import { type EdgeResponse, World } from '../world.ts'
 import { secretText } from '../../../support/secrets.ts'
 import { exchanged, head, readAnswer, secured, sent } from './support.ts'
 import { until } from '../../../support/until.ts'
@@ -76,7 +76,7 @@ function assertHarmless(html: string, about: string): void {
 }
 
 /** A page that a browser would show, with nothing in it but what we put there. */
-function assertPage({ headers, text }: Got, about: string): void {
+function assertPage({ headers, text }: EdgeResponse, about: string): void {
   const policy = String(headers['content-security-policy'])
   assert.match(
     policy,
@@ -123,16 +123,18 @@ suite('SEC-22 a page that a client gets is safe', () => {
     const policy = await world.make('/ip_policies', {})
     const edge = await world.edge([HOST])
     const closed = { ip_restriction: { ip_policy_ids: [policy.id] } }
-    await world.route(edge, '/refused', await world.saying('in'), closed)
-    await world.route(edge, '/agent', await world.saying('in'), { user_agent_filter: { deny: ['.*'] } })
-    await world.route(edge, '/signed', await world.saying('in'), {
+    await world.route(edge, '/refused', await world.fixedResponse('in'), closed)
+    await world.route(edge, '/agent', await world.fixedResponse('in'), {
+      user_agent_filter: { deny: ['.*'] },
+    })
+    await world.route(edge, '/signed', await world.fixedResponse('in'), {
       webhook_verification: { provider: 'github', secret: secretText('webhook') },
     })
     for (const [name, domain] of [
       [SIGN_IN, 'example.test'],
       [CLOSED, 'nowhere.test'],
     ] as const)
-      await world.route(await world.edge([name]), '/', await world.saying('in'), {
+      await world.route(await world.edge([name]), '/', await world.fixedResponse('in'), {
         oauth: { provider: { gitlab: { email_domains: [domain] } } },
       })
   })
@@ -141,7 +143,7 @@ suite('SEC-22 a page that a client gets is safe', () => {
     await provider[Symbol.asyncDispose]()
   })
 
-  const visit = (url: string, headers: Record<string, string> = {}): Promise<Got> =>
+  const visit = (url: string, headers: Record<string, string> = {}): Promise<EdgeResponse> =>
     world.ask(url, { headers: { accept: HTML, ...headers } })
   /** What a request line can carry as it is. */
   const sendable = payloads.map(payload => payload.replaceAll(/[^\x21-\x7e]|[#\\?/]/g, '').slice(0, 1000))
@@ -223,7 +225,11 @@ suite('SEC-22 a page that a client gets is safe', () => {
   }
 
   /** From the callback host to the endpoint. */
-  async function finished(host: string, query: Record<string, string>, cookie: string): Promise<Got> {
+  async function finished(
+    host: string,
+    query: Record<string, string>,
+    cookie: string,
+  ): Promise<EdgeResponse> {
     const callback = `idp.adit.localhost/oauth2/callback?${new URLSearchParams(query).toString()}`
     const { pathname, search } = new URL(String((await visit(callback)).headers['location']))
     return visit(host + pathname + search, { cookie })
@@ -276,7 +282,7 @@ suite('SEC-22 a page that a client gets is safe', () => {
 
   test('SEC-22 whatever the owner has configured', async () => {
     const edge = await world.edge(['owner.example.test'])
-    const route = await world.route(edge, '/', await world.saying('in'))
+    const route = await world.route(edge, '/', await world.fixedResponse('in'))
     const module = `/edges/https/${edge}/routes/${route}/oidc`
     for (const payload of payloads) {
       const issuer = `https://issuer.test/${payload}`.slice(0, 250)

@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { ProviderServer } from '../../../auth/providers/provider-server.ts'
 import { CLIENT } from '../../../auth/providers/provider-shapes.ts'
 import { ann } from '../../../auth/providers/support.ts'
-import { type Got, World } from '../world.ts'
+import { type EdgeResponse, World } from '../world.ts'
 import { each } from './guarded-edge.ts'
 import { head, readAnswer, sent, sentPlain, session, streamed } from './support.ts'
 
@@ -47,13 +47,13 @@ const elsewhere = [
 ]
 const targets = elsewhere.flatMap(host => shapes.map(shape => shape.replace('HOST', host)))
 
-const cookiesIn = ({ headers }: Got): string[] => [headers['set-cookie'] ?? []].flat()
+const cookiesIn = ({ headers }: EdgeResponse): string[] => [headers['set-cookie'] ?? []].flat()
 const pairsOf = (lines: readonly string[]): string =>
   lines
     .filter(line => !/max-age=0/i.test(line))
     .map(line => line.split(';')[0])
     .join('; ')
-const locationOf = ({ headers }: Got): string => String(headers['location'] ?? '')
+const locationOf = ({ headers }: EdgeResponse): string => String(headers['location'] ?? '')
 /** Without the port, which the clients of this test do not send. */
 const asked = (url: string): string => {
   const { hostname, pathname, search } = new URL(url)
@@ -92,11 +92,11 @@ for (const [form, others] of Object.entries(forms))
       await provider[Symbol.asyncDispose]()
     })
 
-    const visit = (url: string, cookie = ''): Promise<Got> =>
+    const visit = (url: string, cookie = ''): Promise<EdgeResponse> =>
       world.ask(url, { headers: { ...HTML, ...(cookie && { cookie }) } })
 
     /** From a first answer through the provider to the last redirect. */
-    async function through(begun: Got, cookie = ''): Promise<Got> {
+    async function through(begun: EdgeResponse, cookie = ''): Promise<EdgeResponse> {
       const back = await fetch(locationOf(begun), { redirect: 'manual' })
       await back.arrayBuffer()
       const central = await visit(asked(back.headers.get('location') ?? ''))
@@ -107,7 +107,7 @@ for (const [form, others] of Object.entries(forms))
     const signedIn = async (host: string): Promise<string> =>
       pairsOf(cookiesIn(await through(await visit(host))))
 
-    const isTurnedAway = (got: Got): boolean =>
+    const isTurnedAway = (got: EdgeResponse): boolean =>
       got.status === 302 && new URL(locationOf(got)).origin === provider.url
 
     test('SEC-16 leads back to the same origin and path, whatever the path looks like', async () => {

@@ -1,6 +1,6 @@
 import { kinds } from '#contract/kinds/index.ts'
 import { exampleId, examplePem, examples } from '#reference/examples.ts'
-import { made } from './each-store.ts'
+import { createResource } from './each-store.ts'
 import { AUTHORITY, issue } from './openssl.ts'
 import type { Answer, Caller } from './server.ts'
 import { Folder } from './folder.ts'
@@ -11,13 +11,13 @@ const MADE_UP = exampleId('')
  * Makes the example of every collection that has one, with `more` of it, and returns them by collection. A path's
  * parameter and a made-up id name the resource that was made before.
  */
-export async function makeExamples(
+export async function createExamples(
   api: Caller,
   more: (collection: string) => object = () => ({}),
 ): Promise<ReadonlyMap<string, Answer['body']>> {
   using folder = new Folder()
   const { certificate, key } = await issue(folder, { name: 'example', extensions: AUTHORITY })
-  await made(api, '/reserved_domains', { domain: '*.example.com' })
+  await createResource(api, '/reserved_domains', { domain: '*.example.com' })
   const resources = new Map<string, Answer['body']>()
   const ids = new Map<string, string>()
   const real = (text: string): string => {
@@ -38,7 +38,7 @@ export async function makeExamples(
         postponed.push([collection, example])
         continue
       }
-      const resource = await made(api, path, body)
+      const resource = await createResource(api, path, body)
       resources.set(collection, resource)
       if (kind.prefix !== undefined) ids.set(exampleId(kind.prefix), resource.id)
     }

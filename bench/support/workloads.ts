@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Figures, seconds } from './interleave.ts'
-import type { Contender, Door } from './peers/contender.ts'
+import type { Contender, Address } from './peers/contender.ts'
 import { BULK_BYTES } from './peers/nginx.ts'
 import type { GrpcFigures, GrpcJob } from './grpc-load-program.ts'
 import { cpuSeconds, residentOfAll } from './processes.ts'
@@ -12,7 +12,7 @@ import { h2load, wrk, type Http2Work, type HttpWork } from './wrk.ts'
 type Target = NonNullable<Row['target']>
 
 /** One figure of a workload, and its target ratio to each peer. */
-export interface Shown {
+export interface Figure {
   readonly key: string
   readonly label?: string
   readonly show: (value: number) => string
@@ -31,11 +31,11 @@ interface Absolute {
   readonly target: Target
 }
 
-export interface Work {
+export interface Workload {
   readonly name: string
   readonly door: 'http' | 'https' | 'http2' | 'tcp' | 'grpc'
-  readonly measure: (door: Door, contender: Contender, folder: string) => Promise<Figures>
-  readonly shown: readonly Shown[]
+  readonly measure: (door: Address, contender: Contender, folder: string) => Promise<Figures>
+  readonly shown: readonly Figure[]
   readonly absolute?: readonly Absolute[]
 }
 
@@ -46,16 +46,16 @@ const bulkRate = (value: number): string => `${Math.round(value / 1e6).toLocaleS
 const NGINX = ['nginx', 'nginx -> nginx']
 
 const ahead = { others: atLeast(1) } as const
-const requests = (nginx: number, twice: number, frp = 1): Shown => ({
+const requests = (nginx: number, twice: number, frp = 1): Figure => ({
   key: 'perSecond',
   show: perSecond,
   targets: { nginx: atLeast(nginx), 'nginx -> nginx': atLeast(twice), frp: atLeast(frp) },
   ...ahead,
 })
-const p50: Shown = { key: 'p50Ms', label: 'p50', show: milliseconds, only: NGINX }
-const p99: Shown = { key: 'p99Ms', label: 'p99', show: milliseconds, only: NGINX }
-const p99Within: Shown = { ...p99, targets: { nginx: atMost(2.5) } }
-const bytes = (targets: Shown['targets'] = {}, rest: Pick<Shown, 'others'> = ahead): Shown => ({
+const p50: Figure = { key: 'p50Ms', label: 'p50', show: milliseconds, only: NGINX }
+const p99: Figure = { key: 'p99Ms', label: 'p99', show: milliseconds, only: NGINX }
+const p99Within: Figure = { ...p99, targets: { nginx: atMost(2.5) } }
+const bytes = (targets: Figure['targets'] = {}, rest: Pick<Figure, 'others'> = ahead): Figure => ({
   key: 'bytesPerSecond',
   show: bulkRate,
   targets,
@@ -96,7 +96,7 @@ async function withCpu<F extends { readonly perSecond: number }>({ pids }: Conte
 }
 
 const http =
-  (work: Omit<HttpWork, 'seconds'>): Work['measure'] =>
+  (work: Omit<HttpWork, 'seconds'>): Workload['measure'] =>
   async (door, contender, folder) => {
     const figures = await withCpu(contender, () => wrk(door, { ...work, seconds }, folder))
     return {
@@ -109,13 +109,13 @@ const http =
 /** The memory of the server and its agent; further agents serve other protocols. */
 const residentOf = ({ pids }: Contender): number => residentOfAll(pids.slice(0, 2))
 
-const atRest: Work['measure'] = async (_door, contender) => {
+const atRest: Workload['measure'] = async (_door, contender) => {
   await setTimeout(500)
   return { resident: residentOf(contender) }
 }
 
 const grpc =
-  (work: GrpcJob['work'], calls: number): Work['measure'] =>
+  (work: GrpcJob['work'], calls: number): Workload['measure'] =>
   async (_door, contender) => {
     const door = contender.grpc
     if (door === undefined) throw new Error('it has no address for gRPC')
@@ -129,7 +129,7 @@ const grpc =
   }
 
 const http2 =
-  (work: Omit<Http2Work, 'seconds'>): Work['measure'] =>
+  (work: Omit<Http2Work, 'seconds'>): Workload['measure'] =>
   async (door, contender) => {
     const figures = await withCpu(contender, async () => ({
       perSecond: await h2load(door, { ...work, seconds }),
@@ -138,7 +138,7 @@ const http2 =
   }
 
 /** The latency of a small request during four bulk transfers. */
-const besideBulk: Work['measure'] = async (door, _contender, folder) => {
+const besideBulk: Workload['measure'] = async (door, _contender, folder) => {
   const bulk = wrk(door, { path: '/bulk', connections: 4, seconds: seconds + 1 }, folder)
   // Errors of the bulk transfers are reported when they are awaited below.
   bulk.catch(() => undefined)
@@ -149,7 +149,7 @@ const besideBulk: Work['measure'] = async (door, _contender, folder) => {
 }
 
 const tcp =
-  (work: TcpJob['work'], connections: number): Work['measure'] =>
+  (work: TcpJob['work'], connections: number): Workload['measure'] =>
   async ({ port }) => {
     const child = program('tcp-load-program.ts')
     try {
@@ -161,25 +161,25 @@ const tcp =
     }
   }
 
-const roundTrips = (stunnel: number, ssh: number): Shown => ({
+const roundTrips = (stunnel: number, ssh: number): Figure => ({
   key: 'perSecond',
   show: perSecond,
   targets: { 'stunnel pair': atLeast(stunnel), 'ssh -R': atLeast(ssh) },
   ...ahead,
 })
-const cpu: Shown = {
+const cpu: Figure = {
   key: 'cpu',
   label: 'CPU/10k',
   show: value => `${value.toFixed(2)} s`,
 }
-const memory: Shown = {
+const memory: Figure = {
   key: 'resident',
   label: 'memory',
   show: value => `${Math.round(value / 1e6)} MB`,
 }
 const small = (connections: number) => http({ path: '/', connections })
 
-export const works: readonly Work[] = [
+export const workloads: readonly Workload[] = [
   { name: 'at rest, server and agent', door: 'http', measure: atRest, shown: [memory] },
   {
     name: 'small answers, 1 connection',

@@ -7,7 +7,7 @@ import { listening } from '../../../support/net.ts'
  * Stands between agents and a gateway that is restarted: it keeps connections waiting while there is none. The SDK
  * tries again after 0.05 and 2.5 seconds and then only after two minutes, which a busy machine may need to start.
  */
-export async function openFront(gatewayPort: number) {
+export async function openHoldingProxy(gatewayPort: number) {
   const pairs = new Set<Socket>()
   const server = createServer({ pauseOnConnect: true }, socket => {
     const end = (): void => void socket.destroy()

@@ -7,7 +7,7 @@ import type { MuxSession } from '#tunnel/mux-session.ts'
 import type { TunnelStream } from '#tunnel/stream.ts'
 
 /** Accepts streams and resolves each pending `next` in order. */
-export function accepting(): {
+export function streamQueue(): {
   accept: (type: number, stream: TunnelStream) => void
   next: () => Promise<TunnelStream>
 } {
@@ -24,7 +24,7 @@ export function accepting(): {
 }
 
 /** Sends `size` random bytes both ways over each of `count` streams and compares what arrives. */
-export async function exchange(
+export async function transferBothWays(
   gateway: MuxSession,
   next: () => Promise<TunnelStream>,
   [count, size]: [number, number],

@@ -1,6 +1,6 @@
 import { kinds } from '#contract/kinds/index.ts'
 import type { Shape } from '#contract/shape.ts'
-import { assertTellsNone, secretIn } from './secrets.ts'
+import { assertNoSecret, findSecret } from './secrets.ts'
 
 /** A field for a secret: where it is, from the name of its kind on, and what the API does with it. */
 export interface SecretField {
@@ -41,20 +41,21 @@ function withoutReturned(value: unknown, parent: string): unknown {
 }
 
 /** The same for a link that signs in. */
-export const withoutLink = (text: string): string =>
+export const withoutLinkToken = (text: string): string =>
   text.replace(/(\/dashboard\/(?:login|invitation)#token=)\w+/, '$1')
 
 /** What is left of an answer of the API, in JSON, when that is taken away which it may show. */
-export function withoutShown(text: string, isCreation: boolean): string {
+export function withoutVisibleSecrets(text: string, isCreation: boolean): string {
   const body: unknown = JSON.parse(text)
   const isOne = typeof body === 'object' && body !== null && !Array.isArray(body)
   // A new token is shown to its creator.
   const shown =
     JSON.stringify(withoutReturned(isOne && isCreation ? { ...body, token: undefined } : body, '')) ?? ''
-  return isCreation ? withoutLink(shown) : shown
+  return isCreation ? withoutLinkToken(shown) : shown
 }
 
 /** Throws when an answer tells a secret that the specification does not show to callers. */
-export function checkAnswer(call: string, text: string, isCreation: boolean): void {
-  if (secretIn(text) !== undefined) assertTellsNone(`the answer to ${call}`, withoutShown(text, isCreation))
+export function assertNoSecretInResponse(call: string, text: string, isCreation: boolean): void {
+  if (findSecret(text) !== undefined)
+    assertNoSecret(`the answer to ${call}`, withoutVisibleSecrets(text, isCreation))
 }

@@ -33,7 +33,7 @@ export function frame(
   return Buffer.concat([head, payload])
 }
 
-export const word = (value: number): Buffer => {
+export const uint32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
   return bytes
@@ -55,7 +55,7 @@ const literal = (text: string): Buffer => {
 }
 
 /** A block of pairs that uses neither table nor code words, so that any bytes can be sent. */
-export const block = (pairs: readonly (readonly [string, string])[]): Buffer =>
+export const literalBlock = (pairs: readonly (readonly [string, string])[]): Buffer =>
   Buffer.concat(pairs.flatMap(([name, value]) => [Buffer.from([0]), literal(name), literal(value)]))
 
 /** A pair that is put into the table of the reader, and one that refers to its newest entry. */
@@ -71,7 +71,7 @@ export function headers(
   pairs: readonly (readonly [string, string])[],
   { endStream }: { readonly endStream: boolean },
 ): Buffer {
-  const bytes = block(pairs)
+  const bytes = literalBlock(pairs)
   const frames: Buffer[] = []
   for (let at = 0; at === 0 || at < bytes.length; at += MAX_FRAME) {
     const last = at + MAX_FRAME >= bytes.length ? END_HEADERS : 0
@@ -93,7 +93,7 @@ interface Seen {
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
 /** A peer that writes its frames by hand. */
-export class Wire {
+export class RawPeer {
   readonly socket: Socket
   readonly frames: Seen[] = []
   readonly gone: Promise<void>
@@ -120,13 +120,13 @@ export class Wire {
   }
 
   /** A server, whose settings are not sent yet. */
-  static accept(socket: Socket): Wire {
-    return new Wire(socket, true)
+  static accept(socket: Socket): RawPeer {
+    return new RawPeer(socket, true)
   }
 
   /** A client whose settings are agreed on. */
-  static async open(host: Pick<Gateway, 'raw'>): Promise<Wire> {
-    const wire = new Wire(await host.raw(), false)
+  static async open(host: Pick<Gateway, 'raw'>): Promise<RawPeer> {
+    const wire = new RawPeer(await host.raw(), false)
     wire.send(PREFACE, frame(FRAME.settings, 0, 0))
     await wire.find(({ type, flags }) => type === FRAME.settings && flags === 0)
     wire.send(frame(FRAME.settings, ACK, 0))

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { catalog } from '#base/catalog.ts'
 import type { ErrorName } from '#base/errors.ts'
 import type { Answer, Caller, TestServer } from '../support/server.ts'
-import { assertTellsNone } from '../support/secrets.ts'
+import { assertNoSecret } from '../support/secrets.ts'
 
 /** Everything that is stored, and how often it was changed, but where deliveries stand, which they do by themselves. */
 function everything({ dataDir }: TestServer): Record<string, unknown>[] {
@@ -70,7 +70,7 @@ export function readAnswer(received: string): Answer {
     }),
   )
   const text = rest.join('\r\n\r\n')
-  assertTellsNone('an answer', received)
+  assertNoSecret('an answer', received)
   const body: unknown =
     headers.get('content-type')?.startsWith('application/json') && text ? JSON.parse(text) : undefined
   return { status: Number(status.split(' ')[1]), headers, body }

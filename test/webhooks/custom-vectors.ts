@@ -4,7 +4,7 @@ import { signRequest } from '@contentful/node-apps-toolkit/requests'
 import { LinearWebhookClient } from '@linear/sdk/webhooks'
 import twilio from 'twilio'
 import { hygraph, sendgridLibrary } from './libraries.ts'
-import { mac, post, seconds, type Sent, URL_SENT_TO, type Vector } from './support.ts'
+import { mac, post, seconds, type SentWebhook, URL_SENT_TO, type Vector } from './support.ts'
 
 const SECRET = 'a secret shared with the sender'
 const CONTENTFUL_SECRET = 'c'.repeat(64)
@@ -43,7 +43,7 @@ const mailgunPart = (at: number): Record<'timestamp' | 'token' | 'signature', st
 
 const BOUNDARY = '7d1c2f0a9b3e4d5c8f6a7b8c9d0e1f2a'
 
-const mailgunMultipart = (at: number): Sent => {
+const mailgunMultipart = (at: number): SentWebhook => {
   const fields = Object.entries({ recipient: 'a@example.com', ...mailgunPart(at) })
   const parts = fields.map(
     ([name, value]) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
@@ -53,7 +53,7 @@ const mailgunMultipart = (at: number): Sent => {
   return post({ 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }, body)
 }
 
-const byMailgun = (variant: string, make: (at: number) => Sent): Vector => ({
+const byMailgun = (variant: string, make: (at: number) => SentWebhook): Vector => ({
   provider: 'mailgun',
   variant,
   secret: SECRET,
@@ -64,7 +64,7 @@ const byMailgun = (variant: string, make: (at: number) => Sent): Vector => ({
 })
 
 /** Senders that each do it in a way of their own. */
-export const oddVectors: readonly Vector[] = [
+export const customVectors: readonly Vector[] = [
   {
     provider: 'contentful',
     secret: CONTENTFUL_SECRET,

@@ -27,7 +27,7 @@ export const withCommit = (
 const rowsIn = (batch: readonly Write[]): Row[] =>
   batch.flatMap(write => ('entry' in write ? [write.entry.row] : []))
 
-export interface Answering {
+export interface ResponderOptions {
   /** Kinds of challenges that get no answer. */
   readonly refuse?: readonly string[]
   /** Gets all challenges. */
@@ -37,10 +37,10 @@ export interface Answering {
 }
 
 /** Makes the challenge server answer what the rows say, as the gateway and our DNS server do. */
-export const answering = (
+export const respondToChallenges = (
   store: Store,
   pebble: Pebble,
-  { refuse = [], seen = [], onRow }: Answering = {},
+  { refuse = [], seen = [], onRow }: ResponderOptions = {},
 ): Store =>
   withCommit(store, async (batch, write) => {
     const outcome = await write()
@@ -50,17 +50,17 @@ export const answering = (
       if (row.kind !== 'acme_challenge') continue
       const challenge = JSON.parse(row.body) as Challenge
       seen.push(challenge)
-      if (!refuse.includes(challenge.type)) await answer(pebble, challenge)
+      if (!refuse.includes(challenge.type)) await respondToChallenge(pebble, challenge)
     }
     return outcome
   })
 
-export async function answer(
+export async function respondToChallenge(
   pebble: Pebble,
   { type, name, token, key_authorization: text, target }: Challenge,
 ) {
-  if (type === 'http-01') await pebble.tell('add-http01', { token, content: text })
-  if (type === 'tls-alpn-01') await pebble.tell('add-tlsalpn01', { host: name, content: text })
+  if (type === 'http-01') await pebble.configure('add-http01', { token, content: text })
+  if (type === 'tls-alpn-01') await pebble.configure('add-tlsalpn01', { host: name, content: text })
   if (type === 'dns-01')
-    await pebble.tell('set-txt', { host: `${target}.`, value: hash('sha256', text, 'base64url') })
+    await pebble.configure('set-txt', { host: `${target}.`, value: hash('sha256', text, 'base64url') })
 }

@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { secretText } from './secrets.ts'
 
-/** An identity provider that lets everybody in and then fails, telling the world what it was sent. */
-export async function indiscreetProvider() {
+/** An identity provider that accepts every user and then fails, with the request it got in its error. */
+export async function startLeakyProvider() {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '', `http://${request.headers.host}`)
     const own = `http://${request.headers.host}`
@@ -24,13 +24,16 @@ export async function indiscreetProvider() {
     } else {
       const body = (await request.toArray()).join('')
       const login = String(request.headers.authorization).split(' ')[1] ?? ''
-      asked.push(body + decodeURIComponent(Buffer.from(login, 'base64').toString()))
-      const told = { error: 'invalid_client', error_description: `${body} ${request.headers.authorization}` }
-      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(told))
+      requests.push(body + decodeURIComponent(Buffer.from(login, 'base64').toString()))
+      const failure = {
+        error: 'invalid_client',
+        error_description: `${body} ${request.headers.authorization}`,
+      }
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(failure))
     }
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const asked: string[] = []
-  return { server, asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const requests: string[] = []
+  return { server, requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }

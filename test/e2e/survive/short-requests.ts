@@ -8,7 +8,7 @@ import { connect as connectHttp2, constants, type ClientHttp2Session } from 'nod
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { percentile } from './figures.ts'
+import { percentile } from './measurements.ts'
 import { HOST, type World } from './world.ts'
 
 const TIMEOUT_MS = 60_000
@@ -29,7 +29,7 @@ const MOST_AT_ONCE = 100
  */
 export type Outcome = 'answered' | 'refused' | 'queued' | 'crossed' | { readonly failure: string }
 
-class Lost extends Error {
+class RequestLost extends Error {
   readonly outcome: Outcome
 
   constructor(outcome: Outcome) {
@@ -39,7 +39,7 @@ class Lost extends Error {
 }
 
 /** Short valid requests in all forms: plain, TLS, keep-alive, a new connection each time, and HTTP/2. */
-export class Shorts implements AsyncDisposable {
+export class ShortRequests implements AsyncDisposable {
   readonly latencies: number[] = []
   readonly failures: string[] = []
   refused = 0
@@ -51,7 +51,7 @@ export class Shorts implements AsyncDisposable {
   readonly #https: HttpsAgent
   /** Node's `reusedSocket` is not set for a request that waited for its turn at the agent. */
   readonly #used = new WeakSet<Socket>()
-  readonly #ways: (() => Promise<Outcome>)[]
+  readonly #variants: (() => Promise<Outcome>)[]
   #session: Promise<ClientHttp2Session> | undefined
   #timer: NodeJS.Timeout | undefined
   #count = 0
@@ -59,7 +59,7 @@ export class Shorts implements AsyncDisposable {
   constructor(world: World) {
     this.#world = world
     this.#https = new HttpsAgent({ keepAlive: true, maxSockets: 8, ca: world.ca })
-    this.#ways = [
+    this.#variants = [
       () => this.#http1('http', this.#http),
       () => this.#http1('https', this.#https),
       () => this.#http2(),
@@ -90,7 +90,7 @@ export class Shorts implements AsyncDisposable {
     const before = this.#count
     this.#timer = setInterval(() => {
       const due = ((performance.now() - begun) / 1000) * perSecond
-      while (this.#count - before < due && this.#running.size < mostAtOnce) this.#one()
+      while (this.#count - before < due && this.#running.size < mostAtOnce) this.#sendOne()
     }, 5)
   }
 
@@ -107,15 +107,15 @@ export class Shorts implements AsyncDisposable {
     await this.#session?.then(session => session.destroy()).catch(() => undefined)
   }
 
-  #one(): void {
-    const way = this.#ways[this.#count++ % this.#ways.length]
+  #sendOne(): void {
+    const way = this.#variants[this.#count++ % this.#variants.length]
     if (way === undefined) return
-    const done = this.#judge(way)
+    const done = this.#record(way)
     this.#running.add(done)
     void done.finally(() => this.#running.delete(done))
   }
 
-  async #judge(way: () => Promise<Outcome>): Promise<void> {
+  async #record(way: () => Promise<Outcome>): Promise<void> {
     const begun = performance.now()
     const outcome = await way()
     if (outcome === 'answered') this.latencies.push(performance.now() - begun)
@@ -147,7 +147,7 @@ export class Shorts implements AsyncDisposable {
       return check(way, await answerOf(request))
     } catch (error) {
       if (wasReset()) return 'queued'
-      return error instanceof Lost ? error.outcome : lost(way, error, isReused)
+      return error instanceof RequestLost ? error.outcome : outcomeOfError(way, error, isReused)
     }
   }
 
@@ -155,7 +155,7 @@ export class Shorts implements AsyncDisposable {
     try {
       return check('h2', await streamOf(await this.#open()))
     } catch (error) {
-      return error instanceof Lost ? error.outcome : lost('h2', error, false)
+      return error instanceof RequestLost ? error.outcome : outcomeOfError('h2', error, false)
     }
   }
 
@@ -171,7 +171,7 @@ export class Shorts implements AsyncDisposable {
       session.once('connect', () => resolve(session))
       const over = (error?: Error): void => {
         this.#session = undefined
-        if (wasReset()) reject(new Lost('queued'))
+        if (wasReset()) reject(new RequestLost('queued'))
         else reject(error ?? new Error('closed before it was open'))
       }
       session.on('error', over)
@@ -200,7 +200,7 @@ function check(way: string, { status, text }: { status: number; text: string }):
     : { failure: `${way}: ${status} ${text.slice(0, 80)}` }
 }
 
-function lost(way: string, error: unknown, reused: boolean): Outcome {
+function outcomeOfError(way: string, error: unknown, reused: boolean): Outcome {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'refused'
   if (!reused && code === 'ECONNRESET' && /^(read|connect) /.test(message)) return 'queued'
@@ -214,7 +214,7 @@ async function answerOf(request: ClientRequest): Promise<{ status: number; text:
   request.on('timeout', () => request.destroy(new Error('no answer in time')))
   request.on('response', response => {
     let text = ''
-    const broken = (error: Error): void => reject(new Lost({ failure: `cut short: ${error.message}` }))
+    const broken = (error: Error): void => reject(new RequestLost({ failure: `cut short: ${error.message}` }))
     response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
     response.on('error', broken)
     response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
@@ -237,8 +237,8 @@ async function streamOf(session: ClientHttp2Session): Promise<{ status: number; 
     session.off('goaway', goaway)
     const unseen = (stream.id ?? Number.POSITIVE_INFINITY) > lastId
     if (stream.rstCode === 0 && text !== '') resolve({ status, text })
-    else if (unseen || stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) reject(new Lost('crossed'))
-    else reject(new Lost({ failure: `h2: reset with ${stream.rstCode}, status ${status}` }))
+    else if (unseen || stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) reject(new RequestLost('crossed'))
+    else reject(new RequestLost({ failure: `h2: reset with ${stream.rstCode}, status ${status}` }))
   })
   return promise
 }

@@ -4,12 +4,12 @@ import { connect as tlsConnect, Server as TlsServer } from 'node:tls'
 import { selfSignedCertificate } from '#pki/self-signed.ts'
 
 /** Both ends of a connection over loopback; TLS ends have finished their handshake. */
-export interface Ends {
+export interface SocketPair {
   readonly accepted: Socket
   readonly outgoing: Socket
 }
 
-async function join(server: Server, dial: (port: number) => Socket): Promise<Ends> {
+async function join(server: Server, dial: (port: number) => Socket): Promise<SocketPair> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const encrypted = server instanceof TlsServer
@@ -23,12 +23,12 @@ async function join(server: Server, dial: (port: number) => Socket): Promise<End
   return { accepted, outgoing }
 }
 
-export const plainEnds = async (): Promise<Ends> =>
+export const tcpPair = async (): Promise<SocketPair> =>
   join(new Server({ allowHalfOpen: true }), port => connect({ port, host: '127.0.0.1', allowHalfOpen: true }))
 
 const certificate = selfSignedCertificate({ commonName: 'localhost', organization: 'test', years: 1 })
 
-export async function tlsEnds(): Promise<Ends> {
+export async function tlsPair(): Promise<SocketPair> {
   const { certificatePem, privateKeyPem } = await certificate
   const server = new TlsServer({ cert: certificatePem, key: privateKeyPem.reveal(), allowHalfOpen: true })
   return join(server, port => {

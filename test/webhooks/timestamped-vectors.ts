@@ -73,7 +73,7 @@ const bySvix = (provider: string, name: 'svix' | 'webhook'): Vector => ({
 })
 
 /** Senders that sign a time and the content. */
-export const stampedVectors: readonly Vector[] = [
+export const timestampedVectors: readonly Vector[] = [
   bySvix('svix', 'svix'),
   bySvix('svix', 'webhook'),
   bySvix('clerk', 'svix'),

@@ -15,19 +15,19 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 import { writePem } from '#pki/pem.ts'
-import { knowKey } from '../support/secrets.ts'
+import { registerKey } from '../support/secrets.ts'
 
 /** A certificate, its key, and all that its owner sends: itself and the authorities between. */
-export interface Person {
+export interface TestCertificate {
   readonly pem: string
   readonly keyPem: string
   readonly chain: string
   readonly key: webcrypto.CryptoKey
 }
 
-export interface Wish {
+export interface CertificateOptions {
   readonly name?: JsonNameParams | string
-  readonly issuer?: Person
+  readonly issuer?: TestCertificate
   /** Makes it an authority; how many authorities may follow, where that is said. */
   readonly authority?: boolean | number
   readonly from?: number
@@ -44,20 +44,20 @@ const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 let made = 0
 
 /** Makes a certificate as requested, also ones that no decent authority would sign. */
-export async function person(wish: Wish = {}): Promise<Person> {
-  const { issuer, authority = false, from = Date.now() - DAY, to = Date.now() + DAY } = wish
+export async function issueCertificate(options: CertificateOptions = {}): Promise<TestCertificate> {
+  const { issuer, authority = false, from = Date.now() - DAY, to = Date.now() + DAY } = options
   const {
     name = `person ${++made}`,
     names,
     usages = authority === false ? [ExtendedKeyUsage.clientAuth] : [],
-  } = wish
+  } = options
   const { keyUsages = authority === false ? KeyUsageFlags.digitalSignature : KeyUsageFlags.keyCertSign } =
-    wish
+    options
   const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify'])
   const subject = new Name(typeof name === 'string' ? [{ CN: [name] }] : name)
   const length = typeof authority === 'number' ? authority : undefined
   const certificate = await X509CertificateGenerator.create({
-    serialNumber: wish.serial ?? (0x1000 + ++made).toString(16),
+    serialNumber: options.serial ?? (0x1000 + ++made).toString(16),
     subject,
     issuer: issuer === undefined ? subject : new X509Certificate(issuer.pem).subjectName,
     notBefore: new Date(from),
@@ -70,7 +70,7 @@ export async function person(wish: Wish = {}): Promise<Person> {
       new KeyUsagesExtension(keyUsages, true),
       ...(usages.length > 0 ? [new ExtendedKeyUsageExtension([...usages])] : []),
       ...(names ? [new SubjectAlternativeNameExtension(names)] : []),
-      ...(wish.more ?? []),
+      ...(options.more ?? []),
     ],
   })
   const pem = writePem({ label: 'CERTIFICATE', der: Buffer.from(certificate.rawData) })
@@ -78,9 +78,10 @@ export async function person(wish: Wish = {}): Promise<Person> {
   return {
     pem,
     chain: pem + (issuer?.chain ?? ''),
-    keyPem: knowKey(writePem({ label: 'PRIVATE KEY', der })),
+    keyPem: registerKey(writePem({ label: 'PRIVATE KEY', der })),
     key: keys.privateKey,
   }
 }
 
-export const authority = (wish: Wish = {}): Promise<Person> => person({ authority: true, ...wish })
+export const authority = (options: CertificateOptions = {}): Promise<TestCertificate> =>
+  issueCertificate({ authority: true, ...options })

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 
 /** Whether there is time for the sizes of the catalogue; without, the same is done in seconds. */
-export const long = process.env['TEST_LONG'] === '1'
+export const isLongRun = process.env['TEST_LONG'] === '1'
 
 /** The memory of a process that is in use, in KiB. */
 export function memoryOf(pid: number): number {
@@ -11,7 +11,7 @@ export function memoryOf(pid: number): number {
 }
 
 /** The largest figure that a process reaches until it is stopped. */
-export class Peak implements Disposable {
+export class PeakMemory implements Disposable {
   readonly before: number
   #highest: number
   readonly #pid: number
@@ -44,7 +44,10 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 /** Prints what was measured, whether it is good or not. */
-export function tell(context: TestContext, figures: Readonly<Record<string, number | string>>): void {
+export function reportFigures(
+  context: TestContext,
+  figures: Readonly<Record<string, number | string>>,
+): void {
   const shown = (value: number | string): string =>
     typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(1) : String(value)
   context.diagnostic(
@@ -54,10 +57,10 @@ export function tell(context: TestContext, figures: Readonly<Record<string, numb
   )
 }
 
-export const wait = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+export const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
 /** Resolves when a stream takes more, or never will again. */
-export async function drained(stream: Writable): Promise<void> {
+export async function untilDrained(stream: Writable): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   stream.once('drain', resolve).once('close', resolve)
   await promise

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
-import type { Got, World } from '../../e2e/edges/world.ts'
-import { knowSecret, secretText } from '../../support/secrets.ts'
+import type { EdgeResponse, World } from '../../e2e/edges/world.ts'
+import { registerSecret, secretText } from '../../support/secrets.ts'
 
 /** A certified OpenID provider on this machine. It accepts any user name. */
-export class OpenId implements AsyncDisposable {
+export class OpenIdProvider implements AsyncDisposable {
   readonly issuer: string
   readonly #server: Server
 
@@ -15,7 +15,7 @@ export class OpenId implements AsyncDisposable {
     this.issuer = issuer
   }
 
-  static async start(callback: string): Promise<OpenId> {
+  static async start(callback: string): Promise<OpenIdProvider> {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -42,7 +42,7 @@ export class OpenId implements AsyncDisposable {
     })
     const answer = provider.callback()
     server.on('request', (request, response) => void answer(request, response))
-    return new OpenId(server, issuer)
+    return new OpenIdProvider(server, issuer)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -52,13 +52,13 @@ export class OpenId implements AsyncDisposable {
   }
 }
 
-export interface Page extends Pick<Got, 'status' | 'text'> {
+export interface Page extends Pick<EdgeResponse, 'status' | 'text'> {
   readonly url: string
   readonly code: string | undefined
 }
 
 /** What a browser does: it keeps cookies and follows redirects, between edges and a provider. */
-export class Surfer {
+export class EdgeBrowser {
   readonly #world: World
   readonly #jars = new Map<string, Map<string, string>>()
   /** The hosts and paths that were asked for, in order. */
@@ -80,7 +80,7 @@ export class Surfer {
       body = undefined
       if (got.location === undefined) return { ...got, url }
       url = new URL(got.location, url).href
-      knowSecret(new URL(url).searchParams.get('code') ?? '')
+      registerSecret(new URL(url).searchParams.get('code') ?? '')
     }
     throw new Error(`too many redirects, the last to ${url}`)
   }
@@ -134,7 +134,7 @@ export class Surfer {
       const equals = pair.indexOf('=')
       const isGone = /max-age=0|expires=Thu, 01 Jan 1970/i.test(line)
       if (isGone) jar.delete(pair.slice(0, equals))
-      else jar.set(pair.slice(0, equals), knowSecret(pair.slice(equals + 1)))
+      else jar.set(pair.slice(0, equals), registerSecret(pair.slice(equals + 1)))
     }
   }
 }

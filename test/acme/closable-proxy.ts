@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 /** Stands before a server: while it is shut, the server cannot be reached. */
-export class Gate implements AsyncDisposable {
+export class ClosableProxy implements AsyncDisposable {
   readonly port: number
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
@@ -14,13 +14,13 @@ export class Gate implements AsyncDisposable {
     server.on('connection', socket => this.#pass(socket, target))
   }
 
-  static async before(target: number): Promise<Gate> {
+  static async inFrontOf(target: number): Promise<ClosableProxy> {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
-    return new Gate(server, target)
+    return new ClosableProxy(server, target)
   }
 
-  shut(): void {
+  close(): void {
     this.#isShut = true
     for (const socket of this.#sockets) socket.destroy()
   }
@@ -50,7 +50,7 @@ export class Gate implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.shut()
+    this.close()
     this.#server.close()
   }
 }

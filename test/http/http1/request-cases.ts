@@ -1,5 +1,5 @@
 /** A request as bytes, and the status of its response; 200 means that it reached the service. */
-export type Verdict = readonly [name: string, bytes: string, status: number]
+export type RequestCase = readonly [name: string, bytes: string, status: number]
 
 const get = (lines: string, line = 'GET / HTTP/1.1'): string => `${line}\r\n${lines}\r\n`
 const post = (lines: string, body: string): string => get(`Host: a\r\n${lines}`, 'POST / HTTP/1.1') + body
@@ -9,7 +9,7 @@ const host = (text: string): string => get(`Host: ${text}\r\n`)
 const field = (text: string): string => get(`Host: a\r\n${text}\r\n`)
 
 /** H1-01: the cases of reliability.md A3, refused by Node itself or by us. */
-export const measured: readonly Verdict[] = [
+export const standardCases: readonly RequestCase[] = [
   ['length and coding', post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'), 400],
   ['coding and length', post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', '0\r\n\r\n'), 400],
   ['two equal lengths', post('Content-Length: 5\r\nContent-Length: 5\r\n', 'hello'), 400],
@@ -54,7 +54,7 @@ export const measured: readonly Verdict[] = [
 ]
 
 /** In the spirit of H1-02 to H1-04. */
-export const further: readonly Verdict[] = [
+export const smugglingCases: readonly RequestCase[] = [
   ['a plain request', get('Host: a\r\n'), 200],
   ['one empty line in front', `\r\n${get('Host: a\r\n')}`, 200],
   ['two empty lines in front', `\r\n\r\n${get('Host: a\r\n')}`, 400],
@@ -168,7 +168,7 @@ export const further: readonly Verdict[] = [
 ]
 
 /** DOS-03: each is refused at once. */
-export const floods: readonly Verdict[] = [
+export const floodCases: readonly RequestCase[] = [
   ['10,000 headers', field('X-A: b\r\n'.repeat(10_000).slice(0, -2)), 431],
   ['one header of 1 MiB', field(`X-A: ${'a'.repeat(1_048_576)}`), 431],
   ['a target of 100 KiB', target(`/${'a'.repeat(102_400)}`), 414],

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { frame, FRAME, headers, word } from '../../http/http2/wire.ts'
-import { long } from './figures.ts'
+import { frame, FRAME, headers, uint32 } from '../../http/http2/raw-peer.ts'
+import { isLongRun } from './measurements.ts'
 import { HOST, type World } from './world.ts'
 
 /** More than fits on the way to a client without a window, and to a socket that is not read. */
@@ -24,7 +24,7 @@ const bulk: [string, string][] = [
 /** A hundred requests for something large on one connection, and a window of nothing for each. */
 const unreadStreams: Attack = async (world, localAddress) => {
   const socket = (await world.connect('https', { alpn: ['h2'], localAddress })) as TLSSocket
-  const settings = Buffer.concat([SETTINGS_INITIAL_WINDOW_SIZE, word(0)])
+  const settings = Buffer.concat([SETTINGS_INITIAL_WINDOW_SIZE, uint32(0)])
   socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0, settings), frame(FRAME.settings, 1, 0)]))
   for (let at = 0; at < STREAMS; at++) socket.write(headers(2 * at + 1, bulk, { endStream: true }))
   // What comes is nothing but heads; unread it would stop the connection itself.
@@ -43,11 +43,11 @@ const send =
 
 /** What each does, and how many connections of it fill an agent. */
 export const attacks: Readonly<Record<string, { readonly attack: Attack; readonly connections: number }>> = {
-  'streams of HTTP/2 without a window': { attack: unreadStreams, connections: long ? 20 : 10 },
+  'streams of HTTP/2 without a window': { attack: unreadStreams, connections: isLongRun ? 20 : 10 },
   'answers of HTTP/1 that are not read': {
     attack: send(`GET ${LARGER_BULK} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`),
     // From one address they are as many as it may have; each takes megabytes on its way.
-    connections: long ? 1000 : 500,
+    connections: isLongRun ? 1000 : 500,
   },
   'uploads that stop': {
     attack: send(`POST /sink HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1000000\r\n\r\nthe first of it`),

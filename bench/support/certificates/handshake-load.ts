@@ -5,7 +5,7 @@ import { cpuSeconds } from '../processes.ts'
 import { ask, program } from '../programs.ts'
 
 /** A TLS server, and its names. */
-export interface Shaken {
+export interface HandshakeTarget {
   readonly pid: number
   readonly port: number
   readonly names: readonly string[]
@@ -15,18 +15,18 @@ export interface Shaken {
 const GENERATORS = 2
 
 /** Handshakes from separate processes, the same for all servers. */
-export class Shakers implements Disposable {
+export class HandshakeLoad implements Disposable {
   readonly #children: readonly ChildProcess[] = Array.from({ length: GENERATORS }, () =>
     program('handshake-program.ts'),
   )
 
   /** All generators connect to each name once, so that its context is created, and get a ticket for it. */
-  async visit({ port, names }: Shaken): Promise<void> {
+  async visit({ port, names }: HandshakeTarget): Promise<void> {
     await this.#ask({ work: 'visit', port, names })
   }
 
   /** Handshakes per second, and CPU time of the server for a thousand of them. */
-  async rate(work: 'full' | 'resumed', { pid, port, names }: Shaken): Promise<Figures> {
+  async rate(work: 'full' | 'resumed', { pid, port, names }: HandshakeTarget): Promise<Figures> {
     const before = cpuSeconds([pid])
     const rate = await this.#ask({ work, port, names, milliseconds: seconds * 1000 })
     const spent = cpuSeconds([pid]) - before

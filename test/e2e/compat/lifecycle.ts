@@ -3,25 +3,25 @@ import type { Caller } from '../../support/server.ts'
 import type { Value } from './client.ts'
 import type { Trial } from './trial.ts'
 
-export type Given = Record<string, unknown>
+export type Fields = Record<string, unknown>
 
 /** The life of one resource as its caller sees it, in the client's spelling. */
-export interface Life {
-  readonly create: Given
+export interface Lifecycle {
+  readonly create: Fields
   /** What the answer has beyond or instead of what was given; undefined for what is never read back. */
-  readonly made?: Given
+  readonly made?: Fields
   /** What later answers show otherwise than the first. */
-  readonly readBack?: Given
-  readonly update: Given
+  readonly readBack?: Fields
+  readonly update: Fields
   /** What it then shows otherwise; of what only the server knows, as the answer has it. */
-  readonly updated?: Given | ((answer: Value) => Given)
+  readonly updated?: Fields | ((answer: Value) => Fields)
   /** What plain requests see after each of the two, where the client changes the keys of a map. */
-  readonly wire?: { readonly created: Given; readonly updated: Given }
+  readonly wire?: { readonly created: Fields; readonly updated: Fields }
   /** Path parameters besides the id. */
-  readonly within?: Given
+  readonly within?: Fields
 }
 
-const defined = (body: Given): Given =>
+const defined = (body: Fields): Fields =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 
 const SOON = 60_000
@@ -36,8 +36,8 @@ async function assertIdentity(value: Value, api: Caller): Promise<void> {
 }
 
 /** Makes, reads, lists, changes and removes a resource; every answer is compared with what was given. */
-export async function live(trial: Trial, api: Caller, life: Life): Promise<void> {
-  const { create, made = {}, readBack = {}, update, updated = {}, within, wire } = life
+export async function checkLifecycle(trial: Trial, api: Caller, lifecycle: Lifecycle): Promise<void> {
+  const { create, made = {}, readBack = {}, update, updated = {}, within, wire } = lifecycle
   const first = await trial.works('create', [{ ...within, ...create }], async value => {
     assert.partialDeepStrictEqual(value, defined({ ...within, ...create, ...made }))
     await assertIdentity(value, api)
@@ -65,18 +65,22 @@ export async function live(trial: Trial, api: Caller, life: Life): Promise<void>
 }
 
 /** The life of one module of an edge or route. */
-export interface ModuleLife {
+export interface ModuleLifecycle {
   /** The owner: an id, or the ids of edge and route. */
   readonly of: string | { readonly edgeId: string; readonly id: string }
   readonly uri: string
-  readonly module: Given
-  readonly shown?: Given
-  readonly wire?: Given
+  readonly module: Fields
+  readonly shown?: Fields
+  readonly wire?: Fields
 }
 
 /** Sets, reads and removes a module. */
-export async function liveModule(trial: Trial, api: Caller, life: ModuleLife): Promise<void> {
-  const { of, uri, module, shown = {}, wire } = life
+export async function checkModuleLifecycle(
+  trial: Trial,
+  api: Caller,
+  lifecycle: ModuleLifecycle,
+): Promise<void> {
+  const { of, uri, module, shown = {}, wire } = lifecycle
   const ids = typeof of === 'string' ? { id: of } : of
   const set = await trial.works('replace', [{ ...ids, module }], async value => {
     assert.partialDeepStrictEqual(value, defined({ enabled: true, ...module, ...shown }))
