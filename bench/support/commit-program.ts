@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 
-export interface CommitJob {
+interface CommitJob {
   readonly file: string
   readonly milliseconds: number
 }

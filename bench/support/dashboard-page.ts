@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import type { Caller } from '../../test/support/server.ts'
 
 /** A page of the dashboard, signed in by a one-time link; disposing of it closes its browser context. */
-export interface DashboardPage extends AsyncDisposable {
+interface DashboardPage extends AsyncDisposable {
   readonly page: Page
 }
 

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { answerJobs } from './answer-jobs.ts'
 
-export interface InsertJob {
+interface InsertJob {
   readonly url: string
   readonly clients: number
   readonly milliseconds: number

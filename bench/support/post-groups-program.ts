@@ -8,7 +8,7 @@ import { openPostgres } from '#store/postgres.ts'
 import { statements } from '#store/statements.ts'
 import { answerJobs } from './answer-jobs.ts'
 
-export interface PostGroupsJob {
+interface PostGroupsJob {
   readonly url: string
 }
 

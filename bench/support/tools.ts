@@ -14,7 +14,7 @@ export const packages = {
   openssl: 'openssl',
 } as const
 
-export type Tool = keyof typeof packages | 'cargo' | 'curl' | 'go' | 'ip' | 'npm' | 'socat'
+type Tool = keyof typeof packages | 'cargo' | 'curl' | 'go' | 'ip' | 'npm' | 'socat'
 
 const folders = [
   ...(process.env['PATH'] ?? '').split(delimiter),
@@ -24,7 +24,7 @@ const folders = [
 ]
 
 /** Where a program is; undefined when it is not installed. */
-export function toolPath(tool: Tool): string | undefined {
+function toolPath(tool: Tool): string | undefined {
   return folders
     .map(folder => join(folder, tool))
     .find(file => {

@@ -18,7 +18,7 @@ export interface HttpWork {
   readonly script?: string
 }
 
-export interface HttpFigures {
+interface HttpFigures {
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number

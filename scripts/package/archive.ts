@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
@@ -25,15 +23,6 @@ export const file = (path: string, content: Buffer | string, mode = 0o644): Entr
 })
 
 export const folder = (path: string, mode = 0o755, owner = 0): Entry => ({ path, mode, owner })
-
-/** Every file below a folder, in order of name. */
-export function filesBelow(base: string, under = ''): Entry[] {
-  return readdirSync(join(base, under), { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => join(entry.parentPath, entry.name).slice(base.length + 1))
-    .toSorted()
-    .map(path => file(path, readFileSync(join(base, path))))
-}
 
 export async function tar(entries: readonly Entry[]): Promise<Buffer> {
   const archive = pack()

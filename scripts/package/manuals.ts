@@ -13,7 +13,7 @@ export const completions = (): { path: string; text: string }[] => [
   { path: 'fish/vendor_completions.d/adit.fish', text: completionScript(program, 'fish') },
 ]
 
-export interface ManPage {
+interface ManPage {
   readonly name: string
   readonly text: string
 }

@@ -26,7 +26,7 @@ const processWide: readonly (readonly [reason: string, pattern: RegExp])[] = [
 ]
 
 /** Why a test file has a process of its own; undefined for one that shares it. */
-export function whyAlone(text: string): string | undefined {
+function whyAlone(text: string): string | undefined {
   return processWide.find(([, pattern]) => pattern.test(text))?.[0]
 }
 

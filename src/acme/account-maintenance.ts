@@ -4,7 +4,7 @@ import { waitAfter } from '#acme/backoff.ts'
 import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 
-export interface AccountMaintenanceOptions {
+interface AccountMaintenanceOptions {
   readonly accounts: Pick<Accounts, 'updateContact' | 'finishKeyChange' | 'changeKey'>
   readonly log: Log
   /** The shortest wait after a failure. */

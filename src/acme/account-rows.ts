@@ -32,13 +32,13 @@ export interface KeptAccount {
 }
 
 /** Changeable fields; absent ones stay. */
-export type AccountChange = Partial<Pick<AccountBody, 'url' | 'contact' | 'replaced_at'>> & {
+type AccountChange = Partial<Pick<AccountBody, 'url' | 'contact' | 'replaced_at'>> & {
   readonly key?: AccountKey
   /** Null: none. */
   readonly next?: AccountKey | null
 }
 
-export interface AccountRowsOptions {
+interface AccountRowsOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly directory: string

@@ -15,7 +15,7 @@ const REPLACED_AGAIN_MS = 3_600_000
 /** Errors for a wrong key, or an account that no longer exists. */
 const doubtful: ReadonlySet<string> = new Set(['accountDoesNotExist', 'unauthorized', 'malformed'])
 
-export interface AccountsOptions {
+interface AccountsOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly client: AcmeClient

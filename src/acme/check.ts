@@ -8,7 +8,7 @@ import { requireDnsCheck } from '#acme/order-runner.ts'
 import type { Log } from '#base/log.ts'
 import { renewalId } from '#pki/renewal-id.ts'
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly client: AcmeClient
   readonly domains: Domains
   readonly dnsCheck: DnsCheckOptions

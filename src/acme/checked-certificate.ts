@@ -4,7 +4,7 @@ import type { Secret } from '#base/secrets.ts'
 import { PkiError } from '#pki/pki-error.ts'
 import { readCertificate } from '#pki/x509.ts'
 
-export interface CheckedCertificate {
+interface CheckedCertificate {
   readonly chainPem: string
   readonly notBefore: number
   readonly notAfter: number

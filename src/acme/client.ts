@@ -14,7 +14,7 @@ import { AcmeProblem, invalidAnswer, refusedAnswer } from '#acme/problem.ts'
 import { retryAfter } from '#acme/retry-after.ts'
 import type { Egress, EgressAnswer } from '#base/egress.ts'
 
-export interface AcmeClientOptions {
+interface AcmeClientOptions {
   readonly egress: Egress
   /** Directory URL of the CA. */
   readonly directory: string

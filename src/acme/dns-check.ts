@@ -6,7 +6,7 @@ const MAX_HOPS = 10
 const MAX_SHOWN = 3
 
 /** Whether DNS points here. If not, the message says what to set. */
-export type DnsCheck = { readonly proven: true } | { readonly proven: false; readonly missing: string }
+type DnsCheck = { readonly proven: true } | { readonly proven: false; readonly missing: string }
 
 export interface DnsCheckOptions {
   readonly dns: ZoneDns

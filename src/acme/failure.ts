@@ -49,7 +49,7 @@ export class StillWaiting extends Error {
 }
 
 /** A failure for people, with its consequence. */
-export interface IssuanceFailure {
+interface IssuanceFailure {
   readonly error: 'dns' | 'internal'
   readonly message: string
   /** Undefined: after the usual delay. */

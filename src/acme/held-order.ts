@@ -26,7 +26,7 @@ export interface OrderLeaseOptions {
 }
 
 /** Writes a batch; false when it is rejected. */
-export type CommitWrites = (writes: readonly Write[]) => Promise<boolean>
+type CommitWrites = (writes: readonly Write[]) => Promise<boolean>
 
 /**
  * An order that this process works on. Each write names the last seen version, so nothing is written once another

@@ -14,7 +14,7 @@ import { newServerKey, signingRequest } from '#pki/csr.ts'
 import { renewalId } from '#pki/renewal-id.ts'
 import type { Secret } from '#base/secrets.ts'
 
-export interface IssuanceOptions {
+interface IssuanceOptions {
   readonly client: AcmeClient
   readonly accounts: Accounts
   readonly domains: Domains

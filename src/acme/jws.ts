@@ -16,7 +16,7 @@ export interface Envelope {
   readonly account: string | undefined
 }
 
-export interface Jwk {
+interface Jwk {
   readonly crv: string
   readonly kty: string
   readonly x: string

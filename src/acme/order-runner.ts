@@ -9,7 +9,7 @@ import { checkDns, type DnsCheckOptions } from '#acme/dns-check.ts'
 import type { Log } from '#base/log.ts'
 import type { Write } from '#store/store.ts'
 
-export interface OrderRunnerOptions {
+interface OrderRunnerOptions {
   readonly orders: Orders
   readonly issuance: Issuance
   readonly domains: Domains

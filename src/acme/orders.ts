@@ -8,7 +8,7 @@ import { rowsOf } from '#store/rows-of.ts'
 import type { Row } from '#store/store.ts'
 
 /** The order, or when it is available. */
-export type Taken = { readonly order: HeldOrder } | { readonly notBefore: number }
+type Taken = { readonly order: HeldOrder } | { readonly notBefore: number }
 
 const ATTEMPTS = 4
 const BUSY_MS = 5000

@@ -1,7 +1,7 @@
 import { plainText } from '#agent/plain-text.ts'
 import type { Problem } from '#base/errors.ts'
 
-export interface AgentErrorOptions {
+interface AgentErrorOptions {
   readonly code?: string | undefined
   readonly permanent?: boolean | undefined
   readonly cause?: unknown

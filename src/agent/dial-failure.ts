@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import { AgentError } from '#agent/agent-error.ts'
 import { Problem } from '#base/errors.ts'
 
-export interface DialedServer {
+interface DialedServer {
   readonly host: string
   readonly text: string
 }

@@ -66,7 +66,7 @@ export function offeredAddress(given: string, dialled: ServerAddress): ServerAdd
   }
 }
 
-export interface DialOptions {
+interface DialOptions {
   readonly trust: Trust
   /** The proxy; by default that of the environment. */
   readonly proxy: string | undefined

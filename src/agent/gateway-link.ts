@@ -14,7 +14,7 @@ const QUICK_TRIES = 4
 // Attempts without a pause would load a machine that is already in trouble.
 const LEAST_MS = 50
 
-export interface GatewayLinkOptions extends Omit<GatewayConnectionOptions, 'server' | 'offered'> {
+interface GatewayLinkOptions extends Omit<GatewayConnectionOptions, 'server' | 'offered'> {
   readonly number: number
   /** Where to connect, in the order of preference; never empty. */
   readonly servers: () => readonly ServerAddress[]

@@ -13,11 +13,11 @@ const DEADLINE_MS = 5000
 const BEAT_MS = 50
 const LOOK_MS = 5
 
-export interface ProbedGateway {
+interface ProbedGateway {
   readonly region: string
 }
 
-export interface ProbedLogin {
+interface ProbedLogin {
   readonly session: string
   readonly version: string
 }

@@ -26,7 +26,7 @@ import type { Licences } from '#contract/licences.ts'
 import { singletons, type Singleton } from '#contract/singletons.ts'
 import type { ServerStatus } from '#contract/status.ts'
 
-export interface ApiOptions extends ApiAdmissionOptions, PublicPages {
+interface ApiOptions extends ApiAdmissionOptions, PublicPages {
   readonly answered?: Answered
   /** Resolves when the gateway has applied what was committed. Undefined: it has before it reads another request. */
   readonly applied: () => Promise<void> | undefined

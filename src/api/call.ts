@@ -14,7 +14,7 @@ export interface Principal {
 }
 
 /** What the API needs to know about its server. */
-export interface ServerInfo {
+interface ServerInfo {
   readonly accountId: string
   readonly accountCreatedAt: string
   /** The shared base domain. */
@@ -31,7 +31,7 @@ export interface ServerInfo {
   readonly notIssuing?: string
 }
 
-export interface PortRange {
+interface PortRange {
   readonly first: number
   readonly last: number
 }

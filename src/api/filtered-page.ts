@@ -7,7 +7,7 @@ export interface Item {
   readonly text: string
 }
 
-export interface Chunk {
+interface Chunk {
   readonly items: readonly Item[]
   /** Where the next chunk begins; undefined at the end. */
   readonly next: string | undefined

@@ -14,7 +14,7 @@ export interface LivePage {
   readonly filters?: Readonly<Record<string, string>>
 }
 
-export interface TunnelSelector {
+interface TunnelSelector {
   readonly labels: Readonly<Record<string, string>>
   readonly ownerId: string
 }

@@ -11,7 +11,7 @@ import type { Store } from '#store/store.ts'
 /** There is at most one restriction for each type of traffic. */
 export const RESTRICTION_TYPES = 'ip_restriction_type'
 
-export interface StoredRestriction {
+interface StoredRestriction {
   readonly id: string
   readonly enforced: boolean
   readonly policies: readonly string[]
@@ -30,7 +30,7 @@ export async function restrictionOn(type: string, reader: Reader): Promise<Store
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-export interface IdentifiedRule extends Rule {
+interface IdentifiedRule extends Rule {
   readonly id: string
   readonly ip_policy: string
 }

@@ -10,7 +10,7 @@ import { findMasterKey } from '#base/data-folder.ts'
 import { checkSqlite, copySqlite } from '#store/sqlite-copy.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
-export interface BackedUp {
+interface BackedUp {
   readonly files: readonly string[]
   /** What the operator must back up by other means. */
   readonly missing: readonly string[]

@@ -14,7 +14,7 @@ const allowed: ReadonlySet<string> = new Set([DATABASE, ...keptFiles])
 /** Other users need the root that they trust. */
 const modeOf = (name: string): number => (name === 'ca.pem' ? 0o644 : 0o600)
 
-export interface Restored {
+interface Restored {
   readonly manifest: Manifest
 }
 

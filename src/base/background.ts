@@ -29,7 +29,7 @@ const backgroundTasks = [
   'usage',
   'workers',
 ] as const
-export type BackgroundTask = (typeof backgroundTasks)[number]
+type BackgroundTask = (typeof backgroundTasks)[number]
 
 export interface Background {
   readonly task: BackgroundTask

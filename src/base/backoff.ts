@@ -1,4 +1,4 @@
-export interface BackoffBounds {
+interface BackoffBounds {
   readonly baseMs: number
   readonly capMs: number
   /** A number from 0 to 1. */

@@ -13,7 +13,7 @@ export interface GoRegex {
 }
 
 /** Why a text is not a valid regular expression. */
-export interface RegexFault {
+interface RegexFault {
   readonly reason: string
   /** Whether it exceeds the budget. */
   readonly isTooLarge: boolean

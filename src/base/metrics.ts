@@ -1,4 +1,4 @@
-export type MetricType = 'counter' | 'gauge' | 'histogram'
+type MetricType = 'counter' | 'gauge' | 'histogram'
 
 /** How the values of several processes are merged. */
 export type Merge = 'sum' | 'max'
@@ -126,7 +126,7 @@ export class Family<M extends { read(): Reading }> {
   }
 }
 
-export interface MetricOptions {
+interface MetricOptions {
   readonly labels?: readonly string[]
   readonly merge?: Merge
   readonly bounds?: readonly number[]

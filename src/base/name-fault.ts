@@ -2,7 +2,7 @@ import { domainToUnicode } from 'node:url'
 import type { ErrorName } from '#base/errors.ts'
 
 /** Why a name is not a valid host name: the catalogue entry and the invalid label. */
-export interface NameFault {
+interface NameFault {
   readonly code: ErrorName & `domain_${string}`
   readonly label: string
 }

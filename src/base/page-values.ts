@@ -5,7 +5,7 @@ import { networks, SettingError } from '#base/setting-values.ts'
 /** Parsers for the settings of the gateway's pages; each throws with the words that follow "must be". */
 
 /** An image that is part of each page. */
-export interface PageLogo {
+interface PageLogo {
   readonly type: string
   readonly base64: string
 }

@@ -78,7 +78,7 @@ export function fullDocOf({ doc, standard = {}, reload }: Setting<unknown>): str
 }
 
 /** Where the value of a setting comes from. */
-export interface SettingSource {
+interface SettingSource {
   readonly from: 'flag' | 'environment' | 'file' | 'default'
   /** As people write it: a flag, a variable, or a key in a file. */
   readonly origin: string

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The record that a running server writes to its data folder, so that commands on the same machine find it. */
-export interface RunningServer {
+interface RunningServer {
   readonly pid: number
   /** Start time of the process in kernel ticks: a later process may have the same id. */
   readonly started: string

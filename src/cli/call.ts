@@ -12,7 +12,7 @@ import type { PageRequest } from '#client/types.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Singleton } from '#contract/singletons.ts'
 
-export interface CommonOptions extends ConnectionOptions, OutputOptions {}
+interface CommonOptions extends ConnectionOptions, OutputOptions {}
 
 export interface CallOptions extends CommonOptions {
   readonly json?: string

@@ -13,7 +13,7 @@ interface Word {
 }
 
 const shells = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof shells)[number]
+type Shell = (typeof shells)[number]
 
 /** `adit completion`: prints the completions of a shell, derived from the declarations of all commands. */
 export function completionCommand(program: () => Promise<Command>): Command {

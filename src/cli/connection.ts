@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   readonly keyFile?: string
 }
 
-export interface ApiConnection {
+interface ApiConnection {
   readonly url: string
   readonly token: Secret
 }

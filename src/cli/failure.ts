@@ -77,7 +77,7 @@ function linesOf(error: ApiError): string {
   return lines.filter(line => line !== '').join('\n  ')
 }
 
-export interface CommandFailure {
+interface CommandFailure {
   readonly text: string
   readonly exitCode: number
 }

@@ -4,7 +4,7 @@ import type { Operation } from '#contract/operations.ts'
 import { writtenName } from '#contract/shape-schema.ts'
 
 /** The JSON Schema keywords that flags need. */
-export interface FieldSchema {
+interface FieldSchema {
   readonly type?: string
   readonly enum?: readonly string[]
   readonly description?: string

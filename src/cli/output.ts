@@ -3,7 +3,7 @@ import { record, table } from '#cli/table.ts'
 import type { Shape } from '#contract/shape.ts'
 
 export const formats = ['table', 'json', 'yaml'] as const
-export type OutputFormat = (typeof formats)[number]
+type OutputFormat = (typeof formats)[number]
 
 export interface OutputOptions {
   readonly output?: OutputFormat

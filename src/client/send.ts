@@ -13,7 +13,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: HttpMethod
   readonly path: string
   readonly query?: URLSearchParams

@@ -71,7 +71,7 @@ type Methods<S extends Shape, T extends KindTypes> = Pick<Verbs<S, T>, Words<T>>
   ActionMethods<T['actions'], Parents<T['path']>>
 
 /** The operations of a kind: only those that it offers. */
-export type CollectionOf<K> = K extends Kind<infer S, infer T> ? Methods<S, T> : never
+type CollectionOf<K> = K extends Kind<infer S, infer T> ? Methods<S, T> : never
 
 type Singletons = typeof singletons
 
@@ -91,7 +91,7 @@ type FiltersOf<Part> = Part extends { readonly filters: infer Filters }
   ? { readonly [F in keyof Filters]?: string }
   : Record<string, never>
 
-export type StreamMethods = {
+type StreamMethods = {
   readonly [N in keyof Streams]: (
     filters?: FiltersOf<Streams[N]>,
     options?: StreamOptions,
@@ -101,7 +101,7 @@ export type StreamMethods = {
 type DashboardCalls = typeof dashboardCalls
 
 /** Signing in is for browsers; programs make links for them. */
-export interface DashboardMethods {
+interface DashboardMethods {
   link(): Promise<Static<DashboardCalls['link']['output']>>
   invite(body: Static<DashboardCalls['invite']['input']>): Promise<Static<DashboardCalls['invite']['output']>>
 }

@@ -36,7 +36,7 @@ export interface GatewayHandle {
 }
 
 /** Receives the traffic events of gateways, and says which are wanted. */
-export interface TrafficReports {
+interface TrafficReports {
   readonly wanted: WantedTraffic
   /** Calls back at once, and whenever it changes. */
   onSubscriptionChange(follower: (wanted: WantedTraffic) => void): void
@@ -46,7 +46,7 @@ export interface TrafficReports {
 }
 
 /** Receives the usage that gateways count. */
-export interface UsageReports {
+interface UsageReports {
   add(usage: readonly SeriesUsage[]): void
 }
 

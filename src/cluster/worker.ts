@@ -7,7 +7,7 @@ import type { WorkerHost } from '#cluster/worker-host.ts'
 /** A worker that does not respond by then hangs. It serves until then, so waiting loses little. */
 const TAKE_OVER_MS = 10_000
 
-export interface WorkerOptions extends Pick<GatewayParts, 'source' | 'log'> {
+interface WorkerOptions extends Pick<GatewayParts, 'source' | 'log'> {
   readonly host: WorkerHost
   readonly methods: Methods
   readonly notices: Notices

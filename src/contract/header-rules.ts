@@ -55,7 +55,7 @@ const headerVariables = {
 export type HeaderVariable = (typeof headerVariables)[HeaderPhase][number]
 
 /** A parsed value: texts with variables between them. */
-export type ValuePart = string | { readonly variable: HeaderVariable }
+type ValuePart = string | { readonly variable: HeaderVariable }
 
 /** More than any reasonable value has; each is filled in for every request. */
 const MAX_VARIABLES = 16

@@ -11,7 +11,7 @@ import {
 } from '#contract/schema.ts'
 
 /** What TypeScript knows of a field: as written, stored and read, and when a caller may write it. */
-export interface FieldTypes {
+interface FieldTypes {
   in: unknown
   kept: unknown
   out: unknown

@@ -40,7 +40,7 @@ export type Rcode = (typeof rcodes)[keyof typeof rcodes]
 export const COOKIE = 10
 export const CLIENT_COOKIE_BYTES = 8
 
-export interface Edns {
+interface Edns {
   readonly version: number
   /** Maximum size of a UDP response. */
   readonly payload: number

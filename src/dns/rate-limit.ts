@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { networkOf } from '#dns/network.ts'
 
-export interface RateLimits {
+interface RateLimits {
   /** Responses per second to one network. */
   readonly perSecond: number
   /** Burst size. */
@@ -12,7 +12,7 @@ export interface RateLimits {
 
 const rateDefaults: RateLimits = { perSecond: 50, burst: 100, slip: 2 }
 
-export type RateLimitVerdict = 'answer' | 'truncate' | 'drop'
+type RateLimitVerdict = 'answer' | 'truncate' | 'drop'
 
 /** A power of two. Networks that share a slot by chance share its budget; the secret seed prevents choosing one. */
 const PLACES = 65_536

@@ -19,7 +19,7 @@ const OPT_BYTES = 11
 /** A pointer has 14 bits for its offset. */
 const MAX_POINTER = 0x3fff
 
-export interface DnsReply {
+interface DnsReply {
   readonly rcode: Rcode
   readonly authoritative: boolean
   readonly answers: readonly Placed[]

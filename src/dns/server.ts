@@ -13,7 +13,7 @@ export interface DnsServerOptions extends ResponderOptions {
   readonly sharesPorts?: SharesPorts
 }
 
-export interface DnsConnectionLimits {
+interface DnsConnectionLimits {
   readonly total: number
   /** Of one network. */
   readonly perNetwork: number

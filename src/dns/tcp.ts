@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-export type Respond = (query: Buffer) => Buffer | undefined
+type Respond = (query: Buffer) => Buffer | undefined
 
 /** Far more than a query needs; a longer one is an attack. */
 const MAX_QUERY = 4096

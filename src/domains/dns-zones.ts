@@ -7,7 +7,7 @@ import type { Follower, SourceChange, SourceRow } from '#registry/records/source
 /** The kinds of rows that DNS is built from. */
 export const dnsKinds = ['agent_ingress', 'reserved_domain', 'acme_challenge'] as const
 
-export interface DnsZonesOptions {
+interface DnsZonesOptions {
   /** The shared domain. */
   readonly domain: string
   /** The addresses of all names. */

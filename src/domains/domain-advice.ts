@@ -21,7 +21,7 @@ export interface PublicDomain {
   readonly missing: readonly string[]
 }
 
-export interface PublicDomainOptions {
+interface PublicDomainOptions {
   readonly settings: Pick<Settings, 'domain' | 'public_addresses' | 'http_addr' | 'https_addr' | 'agent_addr'>
   /** Where the DNS server listens. */
   readonly dns: AddressSetting | undefined

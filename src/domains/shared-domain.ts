@@ -14,7 +14,7 @@ import { watchDomain, type CertificateStanding, type Site, type Watching } from 
 import { hostHere } from '#base/listen-on.ts'
 import type { Store } from '#store/store.ts'
 
-export interface SharedDomainParts {
+interface SharedDomainParts {
   readonly settings: Settings
   readonly store: Store
   /** The HTTPS listener for clients. */
@@ -22,7 +22,7 @@ export interface SharedDomainParts {
   readonly dns: AddressSetting | undefined
 }
 
-export interface SharedDomain {
+interface SharedDomain {
   /** What to set in DNS, for people; empty where nothing is needed. */
   readonly advice: readonly string[]
   /** Reports progress until the domain is served; returns at once if that is impossible. */

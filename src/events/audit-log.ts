@@ -4,7 +4,7 @@ import type { EventRecord, Store } from '#store/store.ts'
 type EventObject = Record<string, unknown>
 
 /** List filters. */
-export interface AuditFilters {
+interface AuditFilters {
   /** Id, e-mail address or name. */
   readonly principal?: string
   readonly type?: string

@@ -13,7 +13,7 @@ export const DEAD_LETTERS = 'event_dead_letter'
 const PREFIX = 'edl'
 
 /** The delivery's commit: rejected when another server has taken over. */
-export type FencedCommit = (writes: readonly Write[]) => Promise<CommitOutcome>
+type FencedCommit = (writes: readonly Write[]) => Promise<CommitOutcome>
 
 /** The undelivered events of one delivery. They are in the audit log, so none is dropped, however many there are. */
 export class DeadLetters {

@@ -19,7 +19,7 @@ import type { Row } from '#store/store.ts'
 
 export type StoredTarget = Stored<typeof eventTarget>
 
-export interface DeliveriesOptions extends DeliveryParts {
+interface DeliveriesOptions extends DeliveryParts {
   readonly sealer: Sealer
   readonly build: (target: StoredTarget) => Destination
   /** The traffic selection has changed: the needed fields of each event type. */

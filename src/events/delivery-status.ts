@@ -25,7 +25,7 @@ export const isMeant = (delivery: Delivery, only: DeliveryFilter): boolean =>
   delivery.subscriptionId === (only.subscription_id ?? delivery.subscriptionId) &&
   delivery.destinationId === (only.destination_id ?? delivery.destinationId)
 
-export interface DeliveryStatusOptions {
+interface DeliveryStatusOptions {
   readonly store: Store
   readonly outbox: Outbox
   /** Everything up to here was seen by this server. */

@@ -37,7 +37,7 @@ export interface WantedEvents {
   readonly filter: TrafficFilter
 }
 
-export interface DeliveryOptions extends DeliveryParts {
+interface DeliveryOptions extends DeliveryParts {
   readonly subscriptionId: string
   readonly destinationId: string
   readonly open: () => Promise<Destination>

@@ -23,7 +23,7 @@ interface ReaderBody {
   readonly epoch?: number
 }
 
-export interface LeaderLeaseOptions {
+interface LeaderLeaseOptions {
   readonly store: Store
   /** No other process can use the store: nothing has to be renewed. */
   readonly alone: boolean

@@ -2,7 +2,7 @@ import type { FamilySnapshot, Snapshot } from '#base/metrics.ts'
 import type { Delivery } from '#events/delivery.ts'
 import type { DeliveryMetrics } from '#events/metrics.ts'
 
-export interface Observed {
+interface Observed {
   readonly deliveries: () => readonly Delivery[]
   readonly latest: () => number
   readonly delivers: () => boolean

@@ -12,7 +12,7 @@ import type { DeliveryScope, Sender } from '#events/sender.ts'
 import { parseConfigEvent } from '#events/subscription.ts'
 import type { Store } from '#store/store.ts'
 
-export interface OutboxDeliveryOptions {
+interface OutboxDeliveryOptions {
   readonly store: Store
   readonly outbox: Outbox
   readonly lease: LeaderLease

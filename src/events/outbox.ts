@@ -2,7 +2,7 @@ import type { OutgoingEvent } from '#events/destination.ts'
 import type { Store } from '#store/store.ts'
 
 /** An event with its sequence number. */
-export interface Numbered extends OutgoingEvent {
+interface Numbered extends OutgoingEvent {
   readonly sequence: number
 }
 

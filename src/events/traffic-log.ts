@@ -17,13 +17,13 @@ export interface TrafficReader {
   leave(): void
 }
 
-export interface TrafficRead {
+interface TrafficRead {
   /** Of each event, in their order. Some between them may be missing. */
   readonly numbers: readonly number[]
   readonly events: readonly OutgoingEvent[]
 }
 
-export interface TrafficReading {
+interface TrafficReading {
   /** True for types that it is there for. */
   readonly wants: (type: string) => boolean
   /** Called when a selected unread event is dropped. */

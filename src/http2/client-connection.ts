@@ -18,7 +18,7 @@ import type { ByteStream, Sink } from '#tunnel/byte-stream.ts'
 import { release } from '#tunnel/buffer-pool.ts'
 import type { TunnelError } from '#tunnel/frame.ts'
 
-export interface Http2ClientOptions {
+interface Http2ClientOptions {
   readonly limits?: Partial<Http2Limits>
   /** The server has sent its settings; `streams`: how many it accepts at a time, if it has said so. */
   settings(streams: number | undefined): void

@@ -1,5 +1,5 @@
 /** What RFC 9113 says about a field. */
-export type FieldKind = 'regular' | 'pseudo' | 'invalid-name' | 'invalid-value' | 'connection'
+type FieldKind = 'regular' | 'pseudo' | 'invalid-name' | 'invalid-value' | 'connection'
 
 /** Of HTTP/1; they must not appear in HTTP/2 (RFC 9113 §8.2.2). */
 const ofConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])

@@ -13,7 +13,7 @@ const MAX_SIZE_UPDATES = 2
 const staticFields = staticTable.map(([name, value]) => new HeaderField(name, value))
 const FIRST_DYNAMIC = staticFields.length + 1
 
-export interface DecoderLimits {
+interface DecoderLimits {
   /** Bytes of a decoded list, by the measure of RFC 9113 §6.5.2. */
   readonly listBytes: number
   readonly fields: number

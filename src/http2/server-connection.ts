@@ -21,7 +21,7 @@ import { readBorrowed, type BorrowedReader } from '#tunnel/socket-reads.ts'
 
 const DRAIN_PING = Buffer.from('draining', 'latin1')
 
-export interface Http2ServerOptions {
+interface Http2ServerOptions {
   readonly limits?: Partial<Http2Limits>
   /** A well-formed request; the stream needs a reader before this returns. */
   request(stream: Http2ServerStream, head: RequestFields, isComplete: boolean): void

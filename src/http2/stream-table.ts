@@ -5,7 +5,7 @@ const MAX_RESET = 512
  * idle: not opened yet. open: it is in the table. reset: it was reset from here, and frames may still be in flight.
  * skipped: never opened, but a later one was. closed: all others.
  */
-export type StreamState = 'idle' | 'open' | 'reset' | 'skipped' | 'closed'
+type StreamState = 'idle' | 'open' | 'reset' | 'skipped' | 'closed'
 
 /** The streams of a connection, by number. */
 export class StreamTable<Stream extends { readonly id: number }> {

@@ -1,15 +1,15 @@
 import type { X509Certificate } from 'node:crypto'
 
 /** The parts of a subject or issuer, by their short names; a repeated one has several values. */
-export type NameParts = Readonly<Record<string, string | readonly string[] | undefined>>
+type NameParts = Readonly<Record<string, string | readonly string[] | undefined>>
 
-export interface AlternativeNames {
+interface AlternativeNames {
   readonly dns: readonly string[]
   readonly ips: readonly string[]
   readonly emails: readonly string[]
 }
 
-export interface CertificateNames {
+interface CertificateNames {
   readonly subject: NameParts
   readonly issuer: NameParts
   readonly alternative: AlternativeNames

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import { certificateNames, valuesOf } from '#pki/certificate-names.ts'
 
 /** The shared facts of a client certificate. */
-export interface ClientFacts {
+interface ClientFacts {
   /** The most specific one, the last, where a subject has several. */
   readonly commonName: string
   readonly dnsNames: readonly string[]

@@ -30,7 +30,7 @@ export interface Leaf extends TlsIdentity {
   readonly notAfter: number
 }
 
-export interface LeafOptions {
+interface LeafOptions {
   readonly days?: number
   /** It also proves the identity of a client. */
   readonly isClient?: boolean

@@ -11,14 +11,14 @@ import {
 import { Secret } from '#base/secrets.ts'
 import { writePem } from '#pki/pem.ts'
 
-export interface SelfSignedRequest {
+interface SelfSignedRequest {
   readonly commonName: string
   readonly organization: string
   readonly years: number
   readonly now?: number
 }
 
-export interface SelfSigned {
+interface SelfSigned {
   readonly certificatePem: string
   readonly privateKeyPem: Secret
 }

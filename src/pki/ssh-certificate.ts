@@ -30,11 +30,11 @@ export interface UserCertificateRequest extends Request {
 }
 
 /** OpenSSH defines no options for hosts. */
-export interface HostCertificateRequest extends Request {
+interface HostCertificateRequest extends Request {
   readonly type: 'host'
 }
 
-export type SshCertificateRequest = UserCertificateRequest | HostCertificateRequest
+type SshCertificateRequest = UserCertificateRequest | HostCertificateRequest
 
 /** Signs a certificate and returns it as a line whose comment is the key id. */
 export async function signSshCertificate(

@@ -38,10 +38,10 @@ export interface Expectation {
   readonly now?: number
 }
 
-export type CertificateVerdict =
+type CertificateVerdict =
   { readonly accepted: true } | { readonly accepted: false; readonly reason: CertificateRefusal }
 
-export type CertificateRefusal =
+type CertificateRefusal =
   | 'unknown_authority'
   | 'bad_signature'
   | 'wrong_type'

@@ -8,13 +8,13 @@ import { refuse, refuseAs } from '#pki/pki-error.ts'
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 import { isPrivateKeyLabel, keyTypeOf, readPrivateKey, type KeyType } from '#pki/private-key.ts'
 
-export interface ServerCertificate extends CertificateFacts {
+interface ServerCertificate extends CertificateFacts {
   readonly privateKeyType: KeyType
   /** The chain without the comments around it. */
   readonly certificatePem: string
 }
 
-export interface AuthorityFacts extends Pick<
+interface AuthorityFacts extends Pick<
   CertificateFacts,
   'subjectCommonName' | 'notBefore' | 'notAfter' | 'keyUsages' | 'extendedKeyUsages'
 > {

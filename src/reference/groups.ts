@@ -1,6 +1,6 @@
 import type { Collection } from '#contract/kinds/index.ts'
 
-export interface GroupSpec {
+interface GroupSpec {
   readonly id: string
   readonly title: string
   readonly doc: string

@@ -20,7 +20,7 @@ export interface OperationLine {
 }
 
 /** A module as used by one collection. */
-export interface ModuleUse {
+interface ModuleUse {
   readonly name: string
   readonly path: string
   readonly module: string
@@ -55,7 +55,7 @@ export interface ModuleEntry {
   readonly usedBy: readonly { readonly collection: string; readonly title: string; readonly as: string }[]
 }
 
-export interface ErrorEntry {
+interface ErrorEntry {
   readonly id: string
   readonly code: string
   readonly status: number

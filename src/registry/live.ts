@@ -30,7 +30,7 @@ import {
 
 type LiveKind = (typeof onlineKinds)[number] | 'request'
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly info: GatewayInfo
   readonly directory: Directory
   readonly records: Records
@@ -39,7 +39,7 @@ export interface LiveOptions {
   readonly explain: ExplainRequest
 }
 
-export interface OnlineCounts {
+interface OnlineCounts {
   readonly agents: number
   readonly tunnels: number
   readonly endpoints: number

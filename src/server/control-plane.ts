@@ -36,7 +36,7 @@ import type { Bound } from '#server/status/listeners.ts'
 import { statusFor } from '#server/status/status.ts'
 import type { UserSessions } from '#server/user-sessions.ts'
 
-export interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'now'> {
+interface ControlPlaneOptions extends Pick<Deps, 'store' | 'sealer' | 'now'> {
   readonly settings: Settings
   readonly sources: SettingSourceMap
   readonly log: Log

@@ -16,7 +16,7 @@ import type { PublishEvents } from '#server/reorder-buffer.ts'
 import { TrafficBroker } from '#server/traffic-broker.ts'
 import type { Store } from '#store/store.ts'
 
-export interface EventsOptions {
+interface EventsOptions {
   readonly settings: Settings
   readonly store: Store
   readonly sealer: Sealer

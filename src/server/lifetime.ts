@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 /** After SIGTERM requests may take 30 seconds to finish; the rest is closed then, and this is for what hangs. */
 const EXIT_MS = 34_000
 
-export interface LifetimeOptions {
+interface LifetimeOptions {
   readonly running: Running
   readonly starter: Starter | undefined
   readonly log: Log

@@ -13,7 +13,7 @@ interface StoredRoot {
   readonly sealed_key: string
 }
 
-export interface AuthorityPlace {
+interface AuthorityPlace {
   readonly store: Store
   readonly sealer: Sealer
   readonly dataDir: string

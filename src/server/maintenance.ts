@@ -2,7 +2,7 @@ import type { AcmeHandle } from '#domains/acme.ts'
 import type { ExpiryHandle } from '#domains/expiry/expiry-watch.ts'
 import { type PeriodicPruning, startPruning } from '#server/prune.ts'
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly acme: AcmeHandle
   readonly expiry: ExpiryHandle
   readonly pruned: PeriodicPruning

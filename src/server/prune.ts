@@ -15,7 +15,7 @@ const UNDELIVERED_DAYS = 7
 /** A follower that is further behind loads a snapshot instead. */
 const KEPT_CHANGES = 100_000
 
-export interface Pruned {
+interface Pruned {
   readonly store: Store
   readonly sessions: Pick<UserSessions, 'prune'>
   /** Retention of the audit log. */

@@ -9,7 +9,7 @@ const MIN_FREE_BYTES = 1_048_576
 /** A write tests whether writes work again, and anyone may query readiness. */
 const TRY_EVERY_MS = 1000
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   readonly store: Pick<Store, 'ping' | 'tryWrite'>
   /** The folder of a SQLite database; undefined for another one. */
   readonly folder: string | undefined

@@ -17,7 +17,7 @@ const published: ReadonlyMap<string, Kind> = new Map(
   Object.values(collections).map(kind => [kind.name, kind]),
 )
 
-export interface RecordSourceOptions {
+interface RecordSourceOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly log: Log

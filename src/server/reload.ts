@@ -6,7 +6,7 @@ import { SettingError } from '#base/setting-values.ts'
 import type { Settings } from '#base/settings.ts'
 import type { GatewayHandle } from '#cluster/gateway-handle.ts'
 
-export interface ReloadOptions {
+interface ReloadOptions {
   /** Shared by all parts: those that use a reloadable setting read it each time. */
   readonly settings: Settings
   /** Of these values. */

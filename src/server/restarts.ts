@@ -13,7 +13,7 @@ export interface Replaceable {
   send(order: ServerOrder): Promise<void> | void
 }
 
-export interface RestartsOptions {
+interface RestartsOptions {
   readonly first: Replaceable
   /** Starts the same program again, beside the one before; rejects if it does not serve. */
   readonly start: () => Promise<Replaceable>

@@ -93,7 +93,7 @@ async function open(settings: Settings, observer: StoreObserver, shared: boolean
 }
 
 /** Uncaught errors, including those of workers. */
-export interface Uncaughts {
+interface Uncaughts {
   readonly uncaught: Uncaught
   note(): void
 }
@@ -101,7 +101,7 @@ export interface Uncaughts {
 const NONE: Uncaughts = { uncaught: { count: 0, last: undefined }, note: () => undefined }
 
 /** How the process that starts the platform came about. */
-export interface Beginning {
+interface Beginning {
   /** Where the settings come from. */
   readonly sources?: SettingSourceMap
   /** Reads the settings again; by default they never change. */

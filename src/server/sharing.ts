@@ -2,7 +2,7 @@ import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import type { Store } from '#store/store.ts'
 
-export interface SharingOptions {
+interface SharingOptions {
   readonly store: Pick<Store, 'own' | 'share'>
   readonly log: Log
   /** The predecessor of this process still runs. */

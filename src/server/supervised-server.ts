@@ -14,7 +14,7 @@ const RESTART_MS = 1000
 /** What workers get to finish their requests if the first process does not ask them to. */
 const DRAIN_MS = { stop: 30_000, leave: 5000 }
 
-export interface SupervisedServerOptions {
+interface SupervisedServerOptions {
   /** The arguments that start the first process. */
   readonly command: readonly string[]
   readonly log: Log

@@ -13,7 +13,7 @@ import { type AgentSessionEnd, sessionText } from '#server/session-events.ts'
 
 type WantedFields = ReadonlyMap<string, ReadonlySet<string>>
 
-export interface TrafficBrokerOptions {
+interface TrafficBrokerOptions {
   readonly publish: PublishEvents
   readonly accountId: string
   /** The public URL of the API, if known. */

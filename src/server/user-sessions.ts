@@ -20,7 +20,7 @@ const USERS = 'application_user'
 const MAX_SESSIONS = 100
 const MAX_MARKING = 1000
 
-export interface UserSessionsOptions {
+interface UserSessionsOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly log: Log

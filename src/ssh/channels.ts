@@ -15,7 +15,7 @@ export interface ChannelLimits {
 }
 
 /** A forwarded connection: the -R that it belongs to, and its client. */
-export interface ForwardedConnection {
+interface ForwardedConnection {
   readonly boundAddr: string
   readonly boundPort: number
   readonly clientIp: string

@@ -44,7 +44,7 @@ export interface SignedIn {
   readonly ident: string
 }
 
-export interface ConnectionContext {
+interface ConnectionContext {
   readonly deps: SshDeps
   readonly info: GatewayInfo
   readonly log: Log

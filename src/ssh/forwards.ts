@@ -12,7 +12,7 @@ export interface Forward {
   readonly tunnel: TunnelRecord
 }
 
-export interface BindAddress {
+interface BindAddress {
   readonly bindAddr: string
   readonly bindPort: number
 }

@@ -21,7 +21,7 @@ import type { SshIdentity, KeyRing } from '#ssh/sign-in.ts'
 import { Startups } from '#ssh/startups.ts'
 import { ProxiedSockets } from '#tunnel/proxied-sockets.ts'
 
-export interface SshListenerOptions {
+interface SshListenerOptions {
   readonly address: AddressSetting
   /** Ed25519, PKCS #8. */
   readonly hostKey: Secret

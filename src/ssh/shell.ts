@@ -1,7 +1,7 @@
 import type { ServerChannel, Session } from 'ssh2'
 import { Terminal } from '#ssh/terminal.ts'
 
-export interface ShellEvents {
+interface ShellEvents {
   /** The command; empty for a shell. */
   readonly started: (command: string, terminal: Terminal) => void
   readonly interrupted: () => void

@@ -40,7 +40,7 @@ export interface Attempt {
   readonly proof: KeyProof | undefined
 }
 
-export interface KeyProof {
+interface KeyProof {
   /** What was signed: the session id and the request. */
   readonly data: Buffer
   readonly signature: Buffer

@@ -3,7 +3,7 @@ import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { type AuthOutcome, judge, type KeyRing, mayBeOutdated, type SshIdentity } from '#ssh/sign-in.ts'
 
-export interface SshAuthenticatorOptions {
+interface SshAuthenticatorOptions {
   readonly client: SshClient
   readonly ip: string
   readonly ring: KeyRing

@@ -6,7 +6,7 @@ import { openSqlite } from '#store/sqlite.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 
-export interface StoreOptions {
+interface StoreOptions {
   /** Without one the store is a file in the data folder. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string

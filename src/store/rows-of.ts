@@ -2,7 +2,7 @@ import type { Row, RowPage, Store } from '#store/store.ts'
 
 const PAGE = 1000
 
-export interface RowsOptions extends Pick<RowPage, 'parent'> {
+interface RowsOptions extends Pick<RowPage, 'parent'> {
   /** Rows read at once: fewer when the caller expects to stop early. */
   readonly pageSize?: number
 }

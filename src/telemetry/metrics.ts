@@ -9,11 +9,11 @@ const HANDSHAKE_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 const CODE_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
 /** The target of a request; none: nothing is there, or it was rejected early. */
-export type EndpointType = 'edge' | 'domain' | 'ephemeral' | 'api' | 'none'
+type EndpointType = 'edge' | 'domain' | 'ephemeral' | 'api' | 'none'
 type Proto = 'http' | 'https'
 /** One for each class of status. */
 type ByProto = Readonly<Record<Proto, readonly Counter[]>>
-export type ConnectionKind = 'http' | 'https' | 'tls' | 'tcp' | 'agent' | 'ssh'
+type ConnectionKind = 'http' | 'https' | 'tls' | 'tcp' | 'agent' | 'ssh'
 
 /**
  * All metrics of the gateway, declared once. No label contains a host, a path or a user: their number is unbounded.

@@ -9,7 +9,7 @@ import type { GatewayMetrics } from '#telemetry/metrics.ts'
 import { textOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 
-export interface CertificateExpiryOptions {
+interface CertificateExpiryOptions {
   readonly records: Pick<Records, 'all' | 'get'>
   /** Expiry of the default certificate. */
   readonly defaultEnd: () => number
@@ -18,7 +18,7 @@ export interface CertificateExpiryOptions {
 }
 
 /** The expiry of all served certificates. */
-export interface Survey {
+interface Survey {
   /** Milliseconds since 1970. */
   readonly earliest: number
   /** One name of each. */

@@ -2,7 +2,7 @@ import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 import { isDue, type Leaf, type LocalAuthority } from '#pki/local-authority.ts'
 
-export interface LeafCertificatesOptions {
+interface LeafCertificatesOptions {
   readonly authority: Pick<LocalAuthority, 'issue'>
   readonly log: Log
   readonly now: () => number

@@ -9,7 +9,7 @@ export interface PeekedHello {
   readonly bytes: Buffer
 }
 
-export type Peeked =
+type Peeked =
   | PeekedHello
   | { readonly kind: 'not_tls' | 'malformed'; readonly bytes: Buffer }
   /** The client disconnected first. */

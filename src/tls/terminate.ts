@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
 import { secureAfter } from '#tunnel/socket-reads.ts'
 
-export interface TlsTerminationOptions {
+interface TlsTerminationOptions {
   readonly context: SecureContext
   /** From `alpnList`; undefined: ALPN is not negotiated. */
   readonly alpn: Buffer | undefined

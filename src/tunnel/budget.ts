@@ -1,5 +1,5 @@
 /** A stream that gives credit to its peer, and may have to delay it. */
-export interface WindowOwner {
+interface WindowOwner {
   grant(): void
 }
 

@@ -13,7 +13,7 @@ const allowance = {
 // Credit and resets in flight when a stream ended are legitimate.
 const LATE_FRAMES = 100
 
-export type Flood = keyof typeof allowance
+type Flood = keyof typeof allowance
 
 /** Counts useless frames of a peer. */
 export class FloodMeter {

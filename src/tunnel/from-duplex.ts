@@ -5,7 +5,7 @@ import { ReadSide } from '#tunnel/read-side.ts'
 import type { Occupant } from '#tunnel/stream-slots.ts'
 
 /** How a shared stream, or one with its own half-close, differs from a plain Duplex. */
-export interface DuplexHooks {
+interface DuplexHooks {
   /** Half-closes once all bytes are sent; default `end` of the Duplex. */
   readonly finish?: () => void
   /** Both directions are finished. */

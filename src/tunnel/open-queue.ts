@@ -9,7 +9,7 @@ interface QueuedOpen {
   readonly refuse: (error: unknown) => void
 }
 
-export interface OpenLimits {
+interface OpenLimits {
   readonly maxOpen: number
   readonly maxWaiting: number
   /** How long a stream that was reset here still counts: the peer frees it later. */

@@ -11,7 +11,7 @@ const DEADLINE_MS = 5000
 const MAX_PENDING = 2048
 const WARN_EVERY_MS = 1000
 
-export interface ProxiedSocketsOptions {
+interface ProxiedSocketsOptions {
   readonly settings: Pick<Settings, 'proxy_protocol' | 'proxy_protocol_listeners'>
   readonly listener: ProxiedListener
   readonly log: Log

@@ -2,7 +2,7 @@ import { frameTypes, HEADER_BYTES, MAX_ID, TunnelError } from '#tunnel/frame.ts'
 import { ownedCopy } from '#tunnel/buffer-pool.ts'
 
 /** Receives parsed frames. A DATA frame is `begin`, any number of `piece`, then `finish`. */
-export interface FrameHandler {
+interface FrameHandler {
   /** False: the pieces are dropped. */
   begin(id: number, flags: number, length: number): boolean
   piece(bytes: Buffer): void

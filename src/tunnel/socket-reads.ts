@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls'
 import { ReadBuffer, release, ownedCopy } from '#tunnel/buffer-pool.ts'
 
 /** The reader of a socket. */
-export interface SocketReader {
+interface SocketReader {
   /** Owned bytes, valid as long as they are held; `release` and `writeOwned` release their memory. */
   data(bytes: Buffer): void
   /** The peer has half-closed; comes after all bytes. */

@@ -18,7 +18,7 @@ export interface Tap {
   sent(bytes: Buffer): void
 }
 
-export interface SpliceOptions {
+interface SpliceOptions {
   /** Counts as received, though it was not read here: it was sent with the opening of the stream. */
   readonly alreadySent?: number
   readonly tap?: Tap | undefined

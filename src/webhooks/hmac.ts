@@ -38,7 +38,7 @@ interface Signed {
   readonly window?: number
 }
 
-export interface HeaderScheme extends Signed {
+interface HeaderScheme extends Signed {
   /** Headers with signatures; each may have several. */
   readonly headers: readonly string[]
   /** The prefix of each signature. */
@@ -91,7 +91,7 @@ function headerSigner(scheme: HeaderScheme, secret: string): Sign {
   }
 }
 
-export interface PairsScheme extends Signed {
+interface PairsScheme extends Signed {
   readonly header: string
   /** The names of the time and of the signatures. */
   readonly stamp: string

@@ -4,7 +4,7 @@ import { cut } from '#tunnel/splice.ts'
 import { HOST } from './support.ts'
 
 /** Stands between an agent and its gateway as a network does, and can fail as one does. */
-export interface Relay extends AsyncDisposable {
+interface Relay extends AsyncDisposable {
   readonly address: string
   /** How many connections were made so far. */
   readonly count: number

@@ -1,7 +1,7 @@
 import { spawnAgent, type WatchedProcess } from './agent-support.ts'
 import type { TestServer } from '../support/server.ts'
 
-export interface ApiResponse {
+interface ApiResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string

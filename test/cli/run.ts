@@ -4,7 +4,7 @@ import { recordOutput, recordedOutputOf } from '../support/leaks.ts'
 import { program } from '../support/program.ts'
 import type { Finished } from '../support/server.ts'
 
-export interface RunOptions {
+interface RunOptions {
   readonly environment?: Record<string, string>
   readonly input?: string
   /** What the program says before it is given the input; a terminal loses what is typed too early. */

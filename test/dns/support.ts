@@ -53,7 +53,7 @@ export const exampleZone = (): Zone => {
 /** Enough for a test that does not mean to meet the limit. */
 export const UNLIMITED_RATE = { perSecond: 1e9, burst: 1e9 }
 
-export interface TestDns extends AsyncDisposable {
+interface TestDns extends AsyncDisposable {
   readonly port: number
   readonly server: DnsServer
 }
@@ -118,7 +118,7 @@ export const wireName = (name: string): Buffer =>
     Buffer.alloc(1),
   ])
 
-export interface QueryParts {
+interface QueryParts {
   readonly id?: number
   readonly flags?: number
   readonly class?: number

@@ -63,7 +63,7 @@ export const GET: OutgoingHead = {
 }
 
 /** What a reader got, in order; a code is that of the end. */
-export class RecordingReader implements ClientStreamReader {
+class RecordingReader implements ClientStreamReader {
   readonly seen: string[] = []
   readonly over: Promise<number | undefined>
   readonly #over = Promise.withResolvers<number | undefined>()

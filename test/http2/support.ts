@@ -6,7 +6,7 @@ import type { RequestFields } from '#http2/request-fields.ts'
 import { Http2ServerConnection } from '#http2/server-connection.ts'
 import type { Http2ServerStream, ServerStreamReader } from '#http2/server-stream.ts'
 
-export type Handle = (stream: Http2ServerStream, head: RequestFields, isComplete: boolean) => void
+type Handle = (stream: Http2ServerStream, head: RequestFields, isComplete: boolean) => void
 
 export interface Host extends AsyncDisposable {
   readonly port: number

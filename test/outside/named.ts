@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const DEADLINE_MS = 300_000
 
-export interface NamedRun {
+interface NamedRun {
   readonly code: number
   readonly stdout: string
   /** With what it wrote to its standard error. */

@@ -29,7 +29,7 @@ export const INFO = gatewayInfo({
 })
 
 /** The rest of a gateway, as far as the SSH listener sees it: keys, sessions and tunnels in memory. */
-export class MemoryGateway implements SshDeps {
+class MemoryGateway implements SshDeps {
   readonly sessions = new Map<string, { record: SessionRecord; connection: AgentConnection }>()
   readonly tunnels = new Map<string, { record: TunnelRecord; wish: TunnelRequest; released: boolean }>()
   readonly keys = new Map<string, string>()

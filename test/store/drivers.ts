@@ -5,7 +5,7 @@ import type { Store } from '#store/store.ts'
 import { Folder } from '../support/folder.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 
-export interface Driver {
+interface Driver {
   readonly name: 'sqlite' | 'postgres'
   /** Makes an empty database; the function it resolves to opens that one, again and again. */
   readonly newDatabase: () => Promise<() => Promise<Store>>

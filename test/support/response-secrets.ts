@@ -3,7 +3,7 @@ import type { Shape } from '#contract/shape.ts'
 import { assertNoSecret, findSecret } from './secrets.ts'
 
 /** A field for a secret: where it is, from the name of its kind on, and what the API does with it. */
-export interface SecretField {
+interface SecretField {
   readonly path: readonly string[]
   readonly name: string
   readonly secrecy: 'returned' | 'masked' | 'hidden'

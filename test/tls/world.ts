@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 /** How a client connects: the name in the handshake, by default the host, and the certificate. */
-export interface TlsClientOptions extends ConnectionOptions {
+interface TlsClientOptions extends ConnectionOptions {
   readonly by?: TestCertificate | undefined
   /** Null: none. */
   readonly sni?: string | null

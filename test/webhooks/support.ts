@@ -86,7 +86,7 @@ export class StubEgress {
   }
 }
 
-export interface VerificationInput {
+interface VerificationInput {
   readonly provider: string
   readonly secret: string
   readonly sent: SentWebhook

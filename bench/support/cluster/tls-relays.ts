@@ -5,7 +5,7 @@ import { ask, program } from '../programs.ts'
 import type { TlsRelayAnswer, TlsRelayJob } from './tls-relay-program.ts'
 
 /** The ports of relays that encrypt and decrypt like an agent with its node, and with another node in between. */
-export interface TlsRelays extends Disposable {
+interface TlsRelays extends Disposable {
   readonly local: number
   readonly forwarded: number
 }

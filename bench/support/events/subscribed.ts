@@ -5,7 +5,7 @@ const PATIENCE_MS = 10_000
 const LOOK_MS = 20
 
 /** A subscription to one event type with its own destination, until it is disposed of. */
-export interface Subscribed extends AsyncDisposable {
+interface Subscribed extends AsyncDisposable {
   readonly destinationId: string
 }
 
@@ -43,7 +43,7 @@ export async function subscribe(api: Caller, type: string, target: object): Prom
   }
 }
 
-export interface Outcomes {
+interface Outcomes {
   readonly delivered: number
   readonly dropped: number
 }

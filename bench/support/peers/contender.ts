@@ -8,7 +8,7 @@ export interface Address {
 }
 
 /** The address for gRPC clients. */
-export interface GrpcAddress extends Address {
+interface GrpcAddress extends Address {
   /** The file of the CA, or of the certificate. */
   readonly ca: string
 }

@@ -27,7 +27,7 @@ async function nginx(folder: string, http: string, port: number): Promise<Runnin
   return running
 }
 
-export interface NginxUpstream extends AsyncDisposable {
+interface NginxUpstream extends AsyncDisposable {
   readonly port: number
 }
 

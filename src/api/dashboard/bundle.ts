@@ -5,7 +5,7 @@ import type { Metafile, Plugin } from 'esbuild'
 const folder = join(import.meta.dirname, '../../ui')
 const out = join(folder, 'built')
 
-export interface DashboardBundle {
+interface DashboardBundle {
   /** The files by name; the names of scripts and styles contain a hash of their content. */
   readonly files: ReadonlyMap<string, string>
   /** The paths of the bundled sources, for the list of licences. */

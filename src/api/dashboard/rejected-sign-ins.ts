@@ -9,7 +9,7 @@ import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
 const MAX_PER_MINUTE = 30
 const MINUTE_MS = 60_000
 
-export interface RejectedSignIn {
+interface RejectedSignIn {
   readonly method: NewSignIn['method']
   readonly reason: string
   readonly client: Pick<NewSignIn, 'ip' | 'userAgent'>

@@ -51,7 +51,7 @@ export interface NewSignIn {
 }
 
 /** A session that is about to be stored. */
-export interface NewSession {
+interface NewSession {
   readonly id: string
   readonly token: string
   readonly body: SessionBody

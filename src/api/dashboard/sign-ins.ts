@@ -24,7 +24,7 @@ export interface BrowserClient extends Pick<NewSignIn, 'ip' | 'userAgent'> {
   readonly base: string
 }
 
-export interface SignInsOptions extends Deps {
+interface SignInsOptions extends Deps {
   readonly sessions: DashboardSessions
   readonly log: Log
 }

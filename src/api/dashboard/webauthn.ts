@@ -22,7 +22,7 @@ interface Expected {
   readonly isChallenge: (challenge: string) => boolean
 }
 
-export interface AuthenticatorResponse {
+interface AuthenticatorResponse {
   readonly client_data: string
   readonly authenticator_data: string
 }

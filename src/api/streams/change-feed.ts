@@ -6,7 +6,7 @@ import type { RowChange, Store } from '#store/store.ts'
 const POLL_MS = 1000
 const PAGE = 500
 
-export type ChangeListener = (change: RowChange) => void
+type ChangeListener = (change: RowChange) => void
 
 /** Follows the changes of the store, by any server, while there are listeners. */
 export class ChangeFeed {

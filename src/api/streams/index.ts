@@ -15,7 +15,7 @@ import { request } from '#contract/kinds/request.ts'
 import { streams, type Change } from '#contract/streams.ts'
 import type { RowChange, Store } from '#store/store.ts'
 
-export interface StreamsOptions {
+interface StreamsOptions {
   readonly store: Store
   readonly live: Pick<Live, 'watchOnline'>
   readonly log: Log

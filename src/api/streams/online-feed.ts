@@ -6,7 +6,7 @@ const GATHER_MS = 200
 /** So many are sent one by one; those beyond are counted, and clients list again. */
 const MAX_GATHERED = 200
 
-export interface OnlineListener {
+interface OnlineListener {
   changed(change: Change): void
   /** So many of a kind were too many at once. */
   dropped(kind: string, count: number): void

@@ -18,7 +18,7 @@ const silent: readonly RegExp[] = [
   /^https:\/\/[^/]+\/adfs$/,
 ]
 
-export interface EmailClaim {
+interface EmailClaim {
   /** Empty if the provider sends none. */
   readonly email: string
   /** Whether the address is the user's own: by the provider's claim, by the table above, or unknown. */

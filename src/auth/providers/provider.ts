@@ -38,7 +38,7 @@ export interface ProviderUser {
 export type ProviderName = keyof typeof oauthProviders
 
 /** What the required scopes depend on. */
-export interface ScopeUse {
+interface ScopeUse {
   /** Teams or organisations are checked. */
   readonly memberships: boolean
   /** Users are rechecked, for longer than an access token lives. */

@@ -101,7 +101,7 @@ function authentication(assertion: Element, now: number): Authentication {
   return { authenticatedAt, sessionUntil }
 }
 
-export interface NameId {
+interface NameId {
   readonly value: string
   readonly format: string
 }

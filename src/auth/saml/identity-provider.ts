@@ -15,7 +15,7 @@ import {
 import { isLargeRsa, MAX_RSA_BITS } from '#pki/rsa-size.ts'
 
 /** How a message is sent to the provider. */
-export interface SamlEndpoint {
+interface SamlEndpoint {
   readonly binding: 'redirect' | 'post'
   readonly url: string
 }

@@ -12,7 +12,7 @@ const attributes = (pairs: Readonly<Record<string, string | undefined>>): string
 const issuer = (entityId: string): string =>
   `<saml:Issuer xmlns:saml="${ASSERTION}">${escapeText(entityId)}</saml:Issuer>`
 
-export interface AuthnAsk {
+interface AuthnAsk {
   readonly id: string
   /** The user must enter credentials even in a session at the provider. */
   readonly force: boolean
@@ -37,7 +37,7 @@ export function authnRequest(place: SamlPlace, { id, force, now }: AuthnAsk): st
   )
 }
 
-export interface LogoutAnswer {
+interface LogoutAnswer {
   readonly id: string
   readonly inResponseTo: string
   readonly destination: string

@@ -9,7 +9,7 @@ import { newId, redirectUrl } from '#auth/saml/sign.ts'
 import { takeHandoffToken, type HandoffTaker, type HandoffToken } from '#auth/saml/handoff-token.ts'
 import type { AuthResult, FlowState, SignInMethod } from '#auth/sign-in/sign-in.ts'
 
-export interface MethodOptions extends HandoffTaker {
+interface MethodOptions extends HandoffTaker {
   readonly placeId: string
   readonly settings: SamlSettings
   readonly info: GatewayInfo

@@ -26,7 +26,7 @@ import type { Seal } from '#auth/sign-in/seal.ts'
 import type { PlacesAt } from '#auth/sign-in/sign-in.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 
-export interface SamlRoutesParts {
+interface SamlRoutesParts {
   readonly records: Records
   readonly seal: Seal
   readonly info: GatewayInfo

@@ -9,7 +9,7 @@ import type { SourceRow } from '#registry/records/source.ts'
 import { originOf } from '#auth/sign-in/paths.ts'
 import { returnTarget } from '#auth/sign-in/flow.ts'
 
-export interface ReturnTarget {
+interface ReturnTarget {
   readonly origin: string
   readonly returnTo: string
 }

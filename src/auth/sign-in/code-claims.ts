@@ -14,7 +14,7 @@ export interface CodeClaim {
 /** `first`: the code may be redeemed. `used`: it was claimed before. `full`: the table is full. */
 export type Claimed = 'first' | 'used' | 'full'
 
-export interface ClaimLimits {
+interface ClaimLimits {
   readonly total: number
   readonly perPlace: number
   /** For each network at each place. */

@@ -17,7 +17,7 @@ interface Key {
   readonly secret: Buffer
 }
 
-export interface SealOptions {
+interface SealOptions {
   /** Previous keys: what they sealed is still valid. */
   readonly older?: readonly Buffer[]
   readonly now?: () => number

@@ -8,7 +8,7 @@ import { Seal } from '#auth/sign-in/seal.ts'
 import type { PlacesAt, SignIn } from '#auth/sign-in/sign-in.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 
-export interface SignInServiceOptions {
+interface SignInServiceOptions {
   readonly info: Pick<GatewayInfo, 'domain' | 'httpPort' | 'httpsPort'>
   /** 32 bytes, the same in all processes of an installation. */
   readonly key: Buffer

@@ -15,7 +15,7 @@ export interface Checked {
   readonly at: number
 }
 
-export type RevalidationResult =
+type RevalidationResult =
   | { readonly is: 'granted'; readonly checked: Checked }
   | { readonly is: 'refused' }
   /** The provider has not responded; retried at `retryAt`. */

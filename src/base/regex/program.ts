@@ -49,7 +49,7 @@ export interface Program {
   readonly sets: readonly CharacterSet[]
 }
 
-export interface CharacterSet {
+interface CharacterSet {
   /** Membership of the first 128 characters. */
   readonly ascii: Uint8Array
   has(rune: number): boolean

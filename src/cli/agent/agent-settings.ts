@@ -176,7 +176,7 @@ export type AgentSettings = {
     : Origin<ValueOf<Name>> | undefined
 }
 
-export interface SettingSources {
+interface SettingSources {
   readonly flags: ReadonlyMap<string, readonly string[]>
   readonly environment: NodeJS.ProcessEnv
   readonly file: ReadonlyMap<string, FileValue>

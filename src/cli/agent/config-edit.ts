@@ -27,7 +27,7 @@ const places = {
   authtoken: { own: ['authtoken'], 2: ['authtoken'], 3: ['agent', 'authtoken'] },
   server: { own: ['server'], 2: ['server_addr'], 3: ['agent', 'connect_url'] },
 } as const
-export type WrittenSetting = keyof typeof places
+type WrittenSetting = keyof typeof places
 
 /** Writes one setting to the agent's file and leaves the rest unchanged. */
 export function writeSetting(path: string, name: WrittenSetting, value: string): void {

@@ -15,7 +15,7 @@ const hostedVersions: readonly string[] = ['2', '3']
 const DEPTH = 4
 
 /** A tunnel of the hosted agent's file with our keys. */
-export interface HostedTunnel {
+interface HostedTunnel {
   readonly place: string
   readonly options: ReadonlyMap<string, FileValue>
   /** Why it must not be started as it is. */

@@ -76,7 +76,7 @@ export const hostedFlags: Readonly<Record<string, HostedFlag>> = {
   },
 }
 
-export interface TranslatedFlags {
+interface TranslatedFlags {
   readonly flags: Flags
   /** Notes for the user about ignored flags. */
   readonly notes: readonly string[]

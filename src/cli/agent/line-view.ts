@@ -15,7 +15,7 @@ interface Line {
   readonly fields: Fields
 }
 
-export interface LineOptions {
+interface LineOptions {
   readonly format: 'text' | 'json'
   /** The minimum level; `silent` for none. */
   readonly level: string

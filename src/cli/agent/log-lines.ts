@@ -3,7 +3,7 @@ export type LineFormat = 'logfmt' | 'json' | 'term'
 export type LineLevel = 'dbug' | 'info' | 'warn' | 'eror' | 'crit'
 export type LineFields = Readonly<Record<string, string | number>>
 
-export interface LogLine {
+interface LogLine {
   readonly time: Date
   readonly level: LineLevel
   readonly msg: string

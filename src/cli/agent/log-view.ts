@@ -8,7 +8,7 @@ import { isSignInFailure } from '#cli/agent/failures.ts'
 import type { LogOutput } from '#cli/agent/log-output.ts'
 import { labelText, type NoteLevel, type AgentView } from '#cli/agent/view.ts'
 
-export interface LogOptions {
+interface LogOptions {
   readonly format: LineFormat
   readonly level: string
   readonly write: LogOutput

@@ -7,9 +7,9 @@ import { flagName, flagsFor, optionRows, type OptionKey } from '#tunnel/tunnel-o
 import type { EndpointOptions } from '#agent/options.ts'
 
 /** The given options, by key, before parsing. */
-export type RawOptions = ReadonlyMap<OptionKey, unknown>
+type RawOptions = ReadonlyMap<OptionKey, unknown>
 /** Throws with the position of an invalid option. */
-export type RefuseOption = (key: OptionKey, complaint: string) => never
+type RefuseOption = (key: OptionKey, complaint: string) => never
 
 /** The plan with the value of an option; some are parts of one value, such as headers to add and to remove. */
 function withValue(plan: Plan, key: OptionKey, value: unknown): Plan {

@@ -28,7 +28,7 @@ export class NameTakenError extends Error {
   }
 }
 
-export interface RunningTunnelsOptions {
+interface RunningTunnelsOptions {
   /** Undefined: no requests are captured. */
   readonly captures: CaptureStore | undefined
   /** The gateway is on this machine. */

@@ -20,7 +20,7 @@ const MAX_NOTES = 3
 /** A terminal of unknown size reports 0. */
 const USUAL = { columns: 80, rows: 24 }
 
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly terminal: NodeJS.WriteStream
   readonly server: string
   readonly latency: () => number | undefined

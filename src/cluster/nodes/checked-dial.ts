@@ -1,7 +1,7 @@
 import { type AgentDialer, DialError } from '#registry/agent-dialer.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
 
-export interface CheckedDialOptions {
+interface CheckedDialOptions {
   readonly local: Pick<AgentDialer, 'dial'>
   readonly tunnels: ReadonlyMap<string, TunnelRecord>
   /** False while other nodes may own what this one has. */

@@ -19,7 +19,7 @@ import type {
   TunnelRecord,
 } from '#registry/directory.ts'
 
-export interface ClusterDirectoryOptions {
+interface ClusterDirectoryOptions {
   readonly store: Pick<NodeStore, 'write' | 'snapshot' | 'changes'>
   readonly membership: Membership
   readonly log: Log

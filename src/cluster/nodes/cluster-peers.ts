@@ -22,7 +22,7 @@ import { machineOf } from '#registry/machine-of.ts'
 /** The agents of this node, in this process or in its workers. */
 export type LocalAgents = Pick<AgentRegistry, 'dial' | 'probe' | 'command' | 'revoke'>
 
-export interface ClusterPeersOptions {
+interface ClusterPeersOptions {
   readonly membership: Membership
   readonly directory: ClusterDirectory
   /** Where this node listens for the others. */

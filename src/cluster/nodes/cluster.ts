@@ -19,7 +19,7 @@ import type { OtherNodes } from '#registry/other-nodes.ts'
 
 const MOVED_CHECK_MS = 100
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly settings: Settings
   readonly store: NodeStore
   /** `nd_...` */

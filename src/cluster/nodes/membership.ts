@@ -8,7 +8,7 @@ export const LEASE_MS = 10_000
 const SWEEP_MS = 30_000
 
 /** What a node publishes about itself. */
-export interface NodeInfo {
+interface NodeInfo {
   /** The name of the machine. */
   readonly name: string
   readonly version: string
@@ -28,7 +28,7 @@ export interface ClusterNode extends NodeInfo, Pick<NodeRow, 'id' | 'epoch' | 'c
   readonly leaseAgeMs: number
 }
 
-export interface MembershipOptions {
+interface MembershipOptions {
   readonly store: Pick<NodeStore, 'join' | 'renew' | 'leave' | 'drain' | 'sweep' | 'notify'>
   readonly id: string
   readonly info: NodeInfo

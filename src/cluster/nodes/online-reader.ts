@@ -9,7 +9,7 @@ import { SnapshotRecords } from '#cluster/nodes/snapshot-records.ts'
 /** A notification may be lost. */
 const POLL_MS = 2000
 
-export interface OnlineReaderOptions {
+interface OnlineReaderOptions {
   readonly store: Pick<NodeStore, 'snapshot' | 'changes'>
   readonly membership: Membership
   readonly log: Log

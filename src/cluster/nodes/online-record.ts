@@ -12,7 +12,7 @@ export const sessionText = (record: SessionRecord): string => JSON.stringify(rec
 export const readSession = (text: string): SessionRecord => JSON.parse(text) as SessionRecord
 
 /** As read from JSON, where a record of an earlier version has all options. */
-export type StoredTunnel = Omit<TunnelRecord, 'options'> & { options: Partial<BindOptions> }
+type StoredTunnel = Omit<TunnelRecord, 'options'> & { options: Partial<BindOptions> }
 
 /** Completes the record itself: a node reads many of them when it starts. Those without options share the defaults. */
 export function withOptions(record: StoredTunnel): TunnelRecord {

@@ -18,7 +18,7 @@ export interface PendingWrite {
   readonly failed: () => void
 }
 
-export interface OnlineWriterOptions {
+interface OnlineWriterOptions {
   readonly store: Pick<NodeStore, 'write'>
   readonly membership: Membership
   readonly reader: OnlineReader

@@ -11,7 +11,7 @@ type Certificate = Stored<typeof tlsCertificate.shape>
 /** The kinds of rows it reads. */
 export const indexedKinds = [reservedDomain.name, agentIngress.name, tlsCertificate.name]
 
-export interface ManagedDomainListener {
+interface ManagedDomainListener {
   /** Undefined: no longer managed, or never. */
   domain(id: string, domain: ManagedDomain | undefined): void
   /** A domain no longer uses this certificate. */

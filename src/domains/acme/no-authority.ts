@@ -5,7 +5,7 @@ import type { Log } from '#base/log.ts'
 import { SerialQueue } from '#base/serial-queue.ts'
 import type { ReservedDomains } from '#domains/acme/reserved-domains.ts'
 
-export interface NoAuthorityOptions {
+interface NoAuthorityOptions {
   readonly domains: ReservedDomains
   /** No other server uses the same database, so none orders certificates. */
   readonly isSoleServer: boolean

@@ -36,7 +36,7 @@ interface Next {
   readonly isNews: boolean
 }
 
-export interface ReservedDomainsOptions {
+interface ReservedDomainsOptions {
   readonly call: Call
   readonly source: Source
   readonly log: Log

@@ -15,7 +15,7 @@ import type { Store } from '#store/store.ts'
 
 type Domain = Stored<typeof reservedDomain.shape>
 
-export interface DomainChecksOptions {
+interface DomainChecksOptions {
   readonly store: Pick<Store, 'get'>
   readonly environment: DomainEnvironment
   readonly dnsCheck: DnsCheckOptions

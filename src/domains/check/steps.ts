@@ -9,7 +9,7 @@ export type DnsVerdict =
   | { readonly state: 'unknown'; readonly code: string }
 
 /** What is known of a domain. */
-export interface DomainFacts {
+interface DomainFacts {
   readonly body: Stored<typeof reservedDomain.shape>
   readonly dns: DnsVerdict
   /** Of its certificate, if it has one. */

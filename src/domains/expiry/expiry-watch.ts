@@ -18,7 +18,7 @@ import { nextStageAt, readStage, stageToReport, type Stage } from '#domains/expi
 import { CONFLICT, retryOnConflict } from '#store/optimistic.ts'
 import type { Row, Write } from '#store/store.ts'
 
-export interface ExpiryWatchOptions {
+interface ExpiryWatchOptions {
   readonly api: Deps
   readonly source: Source
   readonly log: Log

@@ -17,7 +17,7 @@ export function reachedAt({ notBefore, notAfter }: Lifetime, stage: Stage): numb
 export const nextStageAt = (life: Lifetime, now: number): number =>
   Math.min(...stages.map(stage => reachedAt(life, stage)).filter(at => at > now))
 
-export interface StageInput {
+interface StageInput {
   readonly now: number
   /** The last reported stage. */
   readonly lastStage: Stage | undefined

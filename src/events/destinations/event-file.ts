@@ -5,7 +5,7 @@ import { KeyedSerialQueue } from '#base/serial-queue.ts'
 import { unusable } from '#events/destinations/failures.ts'
 import { PlainFile, statOf } from '#events/destinations/plain-file.ts'
 
-export interface EventFileOptions {
+interface EventFileOptions {
   readonly dataDir: string
   /** Below the folder of events. */
   readonly path: string

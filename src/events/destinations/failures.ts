@@ -2,7 +2,7 @@ import { EgressError, type EgressAnswer } from '#base/egress.ts'
 import { retryAfterMs } from '#base/retry-after.ts'
 import { DeliveryError } from '#events/destination.ts'
 
-export interface FailureDetails {
+interface FailureDetails {
   /** How many of the batch were accepted before. */
   readonly taken?: ReadonlySet<string>
   /** The service's own error code. */

@@ -16,7 +16,7 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const randomLabel = (): string =>
   Array.from({ length: NAME_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('')
 
-export type NameScheme = 'http' | 'https' | 'tls'
+type NameScheme = 'http' | 'https' | 'tls'
 
 /** An address that may be bound, and the reservations it uses. */
 export interface AllocatedAddress {
@@ -26,7 +26,7 @@ export interface AllocatedAddress {
   readonly addrId: string | undefined
 }
 
-export interface AddressAllocatorOptions {
+interface AddressAllocatorOptions {
   readonly info: GatewayInfo
   readonly records: Records
   readonly directory: Directory

@@ -7,7 +7,7 @@ import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 import type { OnlineNames } from '#gateway/agents/online-names.ts'
 
-export interface RightsOptions {
+interface RightsOptions {
   /** The shared one. */
   readonly domain: string
   readonly records: Records

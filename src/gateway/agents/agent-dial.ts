@@ -13,7 +13,7 @@ import { streamTypes } from '#tunnel/stream-types.ts'
 /** How long a client that has used its share of an agent's connections waits for one of them to close. */
 const WAIT_MS = 10_000
 
-export interface AgentDial {
+interface AgentDial {
   readonly tunnel: TunnelRecord
   readonly header: ProxyHeader
   readonly first: Buffer

@@ -21,7 +21,7 @@ import { defaultOptions, type BindOptions } from '#tunnel/messages.ts'
 const RANDOM_TRIES = 20
 const CONTESTS = 4
 
-export interface BinderOptions {
+interface BinderOptions {
   readonly info: GatewayInfo
   readonly records: Records
   readonly directory: Directory

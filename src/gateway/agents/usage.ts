@@ -73,7 +73,7 @@ interface Item extends UsageHolder, Amount {
 
 type Used = Map<string, Record<keyof Amount, number>>
 
-export interface UsageOptions {
+interface UsageOptions {
   readonly directory: Directory
   readonly limits: UsageLimits
   readonly ownerOf: (session: SessionRecord) => string

@@ -28,7 +28,7 @@ const PEER = {
   trustsLastId: true,
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   /** Chosen by the process to connect to. */
   readonly transportTo: (node: string) => PeerTransport
   /** Those that other processes use to connect to this one. */

@@ -27,7 +27,7 @@ const SUFFIX = '.node.adit.internal'
 
 const nameOf = (node: string): string => `${node.toLowerCase()}${SUFFIX}`
 
-export interface TlsTransportOptions {
+interface TlsTransportOptions {
   /** This process. */
   readonly node: string
   readonly authority: LocalAuthority

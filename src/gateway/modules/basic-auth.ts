@@ -23,7 +23,7 @@ const COLON = 0x3a
 /** The base64 size of the longest user name and password, with room to spare. */
 const MAX_HEADER = 16_384
 
-export interface PasswordLogin {
+interface PasswordLogin {
   readonly username: string
   readonly password: string
 }
@@ -77,7 +77,7 @@ const broughtBy = ({ BasicAuth, Auth }: BindOptions): PasswordLogin[] => [
   ...(Auth === '' ? [] : [loginOf(Auth)]),
 ]
 
-export interface PasswordTerms {
+interface PasswordTerms {
   readonly endpoint: string
   /** The wrong passwords of clients at all endpoints. */
   readonly guesses: Penalties

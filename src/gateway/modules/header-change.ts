@@ -13,7 +13,7 @@ export interface HeaderChange {
 }
 
 /** The same as given. */
-export interface WantedChange {
+interface WantedChange {
   readonly added: readonly (readonly [name: string, value: string])[]
   readonly removed: readonly string[]
 }

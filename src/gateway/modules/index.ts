@@ -59,7 +59,7 @@ const unsupportedOptions: readonly (keyof BindOptions)[] = ['TrafficPolicy', 'Po
 export const allowAll = (): boolean => true
 
 /** Handlers with their names, in order. */
-export interface Attached {
+interface Attached {
   readonly names: readonly string[]
   readonly handlers: readonly Handler[]
 }

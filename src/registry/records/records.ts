@@ -39,7 +39,7 @@ type NamedEdgeRow = RowOf<typeof httpsEdge> | RowOf<typeof tlsEdge>
 type CredentialRow =
   RowOf<typeof credential> | RowOf<typeof sshCredential> | RowOf<typeof sshCertificateAuthority>
 
-export interface ServedCertificate extends TlsIdentity {
+interface ServedCertificate extends TlsIdentity {
   readonly id: string
 }
 

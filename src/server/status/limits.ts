@@ -7,7 +7,7 @@ import type { ServerStatus, StatusProblem } from '#contract/status.ts'
 
 type Limit = ServerStatus['limits'][number]
 
-export interface LimitParts {
+interface LimitParts {
   readonly settings: Settings
   readonly gateway: Pick<GatewayHandle, 'live'>
 }

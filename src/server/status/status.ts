@@ -12,7 +12,7 @@ import { limitProblems, limitsOf } from '#server/status/limits.ts'
 import { listenersOf, type Bound } from '#server/status/listeners.ts'
 import { failedTasksOf, taskProblems } from '#server/status/tasks.ts'
 
-export interface StatusOptions {
+interface StatusOptions {
   readonly settings: Settings
   readonly version: string
   readonly gateway: Pick<GatewayHandle, 'bound' | 'records' | 'live' | 'processes'>

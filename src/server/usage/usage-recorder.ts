@@ -7,7 +7,7 @@ import type { UsageAddition, UsageStore } from '#store/usage.ts'
 import type { EndpointMetrics } from '#telemetry/usage/endpoint-metrics.ts'
 import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
 
-export interface UsageRecorderOptions {
+interface UsageRecorderOptions {
   readonly store: { readonly usage: UsageStore }
   readonly log: Log
   readonly now: () => number

@@ -7,7 +7,7 @@ export const PAGE_BYTES = 65_536
 const FIRST_PAGE_BYTES = 4096
 
 /** Memory for a page of this many bytes. */
-export type Allocate = (bytes: number) => Buffer
+type Allocate = (bytes: number) => Buffer
 
 /** The captures of one owner. */
 export class OwnedCaptures {

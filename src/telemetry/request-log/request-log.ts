@@ -16,7 +16,7 @@ type ResourceBody = Record<string, unknown>
 /** Writes the lines of the access log; it must limit its buffer. */
 export type WriteLine = (line: string) => void
 
-export interface RequestLogOptions {
+interface RequestLogOptions {
   readonly metrics: GatewayMetrics
   readonly log: Log
   /** How many requests are kept for look-up. */

@@ -9,7 +9,7 @@ import { attribute, rejectedIn } from '#base/otlp.ts'
 import type { Secret } from '#base/secrets.ts'
 import type { Span } from '#telemetry/tracing/request-span.ts'
 
-export interface ExporterOptions {
+interface ExporterOptions {
   readonly url: string
   readonly headers: ReadonlyMap<string, Secret>
   readonly egress: Egress

@@ -9,7 +9,7 @@ import type { SeriesUsage } from '#telemetry/usage/series-usage.ts'
 
 export type PublishUsage = (usage: readonly SeriesUsage[]) => Promise<void> | void
 
-export interface UsageCounterOptions {
+interface UsageCounterOptions {
   readonly publish: PublishUsage
   /** The connected agents, for their credentials. */
   readonly sessions: ReadonlyMap<string, Pick<SessionRecord, 'credentialId'>>

@@ -152,7 +152,7 @@ export function signedResponse(service: Service, by: Identity, options: Assertio
   return responseXml(service, options, signed(assertionXml(service, options), { by }))
 }
 
-export interface MetadataOptions {
+interface MetadataOptions {
   readonly keys: readonly Identity[]
   readonly signIn?: { readonly binding: string; readonly url: string }
   readonly signOut?: { readonly binding: string; readonly url: string }

@@ -38,7 +38,7 @@ export class Clock {
 }
 
 /** Writes rows where the gateway reads them, as the server does by way of its store. */
-export class MemorySessions implements UserSessionStore {
+class MemorySessions implements UserSessionStore {
   readonly records = new Records()
   readonly arrivals: SignedInUser[] = []
   readonly uses: string[] = []

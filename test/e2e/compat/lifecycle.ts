@@ -6,7 +6,7 @@ import type { Trial } from './trial.ts'
 export type Fields = Record<string, unknown>
 
 /** The life of one resource as its caller sees it, in the client's spelling. */
-export interface Lifecycle {
+interface Lifecycle {
   readonly create: Fields
   /** What the answer has beyond or instead of what was given; undefined for what is never read back. */
   readonly made?: Fields
@@ -65,7 +65,7 @@ export async function checkLifecycle(trial: Trial, api: Caller, lifecycle: Lifec
 }
 
 /** The life of one module of an edge or route. */
-export interface ModuleLifecycle {
+interface ModuleLifecycle {
   /** The owner: an id, or the ids of edge and route. */
   readonly of: string | { readonly edgeId: string; readonly id: string }
   readonly uri: string

@@ -2,10 +2,9 @@ import { type Gateway, TestAgent } from '../../gateway/agents/support.ts'
 import type { GatewayProcess } from './agt-support.ts'
 
 type Body = Record<string, unknown>
-export type Rebound = Awaited<ReturnType<TestAgent['bind']>>
 
 /** An agent that says what it likes: of another's session, of another's tunnels. */
-export async function rawAgent(gateway: GatewayProcess): Promise<TestAgent & Disposable> {
+async function rawAgent(gateway: GatewayProcess): Promise<TestAgent & Disposable> {
   // Of a gateway it needs to know where it is and who vouches for it, and nothing else.
   const where = { port: gateway.agentPort, rootPem: gateway.rootPem } as Gateway
   const agent = await TestAgent.connect(where)

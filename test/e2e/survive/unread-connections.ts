@@ -12,7 +12,7 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const SETTINGS_INITIAL_WINDOW_SIZE = Buffer.from([0, 4])
 
 /** A client that takes what it can of an agent's connections and lets them stand still. */
-export type Attack = (world: World, localAddress: string) => Promise<Socket>
+type Attack = (world: World, localAddress: string) => Promise<Socket>
 
 const bulk: [string, string][] = [
   [':method', 'GET'],

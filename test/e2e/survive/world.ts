@@ -12,7 +12,7 @@ import { closed } from '../../support/net.ts'
 
 export const HOST = 'shop.adit.localhost'
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly environment?: Record<string, string>
   /** Where clients connect. */
   readonly address?: string
@@ -129,7 +129,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly alpn?: readonly string[]
   readonly localAddress?: string
 }

@@ -12,7 +12,7 @@ export interface ReceivedEvent {
 }
 
 /** What is said of a target that does not work. */
-export interface ExpectedError {
+interface ExpectedError {
   readonly code: number
   readonly says: RegExp
 }

@@ -31,7 +31,7 @@ export const rowOf = (kind: string, prefix: string, body: object): Row => {
   return { id, kind, parent: null, version: 1, body: JSON.stringify({ id, ...body }) }
 }
 
-export const insertOf = (row: Row, refs: readonly string[] = []): Write => ({
+const insertOf = (row: Row, refs: readonly string[] = []): Write => ({
   op: 'insert',
   entry: { row, refs, claims: [] },
 })

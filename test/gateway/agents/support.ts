@@ -157,7 +157,7 @@ export async function startGateway(options: GatewayOptions = {}) {
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>
 
-export type ReachedGateway = Pick<Gateway, 'port' | 'rootPem'> & { readonly host?: string }
+type ReachedGateway = Pick<Gateway, 'port' | 'rootPem'> & { readonly host?: string }
 
 export interface AgentSettings {
   readonly userAgent?: string

@@ -159,7 +159,7 @@ export const client: ClientConnection = {
 }
 
 /** All that comes on a stream whose own side is ended. */
-export function readStream(stream: ByteStream): Promise<string> {
+function readStream(stream: ByteStream): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
     stream.attach({

@@ -245,7 +245,7 @@ export interface Answer {
   readonly body: string
 }
 
-export function parseAnswer(text: string): Answer {
+function parseAnswer(text: string): Answer {
   const end = text.indexOf('\r\n\r\n')
   return { status: Number(text.slice(9, 12)), head: text.slice(0, end + 2), body: text.slice(end + 4) }
 }

@@ -26,7 +26,7 @@ const failures = {
   not_ready: { status: 503, code: 104, msg: 'ngrok is not yet ready to start tunnels' },
 } as const
 
-export type FailureKind = keyof typeof failures
+type FailureKind = keyof typeof failures
 
 export const notReady = (): ApiFailure =>
   new ApiFailure('not_ready', 'a successful ngrok tunnel session has not yet been established')

@@ -5,7 +5,7 @@ import { dataFolder, runningServer } from '#base/running-server.ts'
 const TIMEOUT_MS = 3000
 
 /** The management API's record of a request, or why it is not available. */
-export type GatewayReason =
+type GatewayReason =
   | { readonly available: true; readonly request: unknown }
   | { readonly available: false; readonly reason: string }
 

@@ -10,7 +10,7 @@ export const hostOf = (value: string | undefined): string | undefined =>
     .find(Boolean)
     ?.toLowerCase()
 
-export interface HostRules {
+interface HostRules {
   /** Bound to loopback: only names of this machine are allowed unless more are listed. */
   readonly isLoopback: boolean
   /** Addresses, networks, host names and `.suffixes` that are allowed too. */

@@ -14,7 +14,7 @@ export function captureStore(settings: AgentSettings): CaptureStore | undefined 
   return new CaptureStore(size.value === 0 ? defaultLimits : { ...defaultLimits, maxBytes: size.value })
 }
 
-export type InspectorOptions = Omit<LocalApiOptions, 'captures' | 'version'> & {
+type InspectorOptions = Omit<LocalApiOptions, 'captures' | 'version'> & {
   readonly captures: CaptureStore | undefined
 }
 

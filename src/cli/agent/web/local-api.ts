@@ -31,7 +31,7 @@ export interface LocalApiOptions {
   readonly version: string
 }
 
-export interface ApiCall {
+interface ApiCall {
   readonly method: string
   /** Decoded, without `/api`. */
   readonly segments: readonly string[]
@@ -39,7 +39,7 @@ export interface ApiCall {
   readonly body: () => Promise<unknown>
 }
 
-export interface ApiResult {
+interface ApiResult {
   readonly status: number
   /** Undefined: no body. */
   readonly body?: object

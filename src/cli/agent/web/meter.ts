@@ -26,7 +26,7 @@ class Rate {
   }
 }
 
-export interface MeterReading {
+interface MeterReading {
   readonly count: number
   readonly rate1: number
   readonly rate5: number

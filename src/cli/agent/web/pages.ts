@@ -1,6 +1,6 @@
 import { uiFiles } from '#cli/agent/web/ui-files.ts'
 
-export interface WebPage {
+interface WebPage {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -5,7 +5,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const TARGET = /^[\x21-\x7e]+$/
 const FRAMING = new Set(['content-length', 'transfer-encoding'])
 
-export interface ReplayBody {
+interface ReplayBody {
   readonly id: string
   readonly tunnelName: string | undefined
   /** The request to send instead of the captured one. */

@@ -8,7 +8,7 @@ import { listen, type Listening } from '#cli/agent/web/listen.ts'
 import type { LocalApi } from '#cli/agent/web/local-api.ts'
 import { pageFor } from '#cli/agent/web/pages.ts'
 
-export interface WebServerOptions {
+interface WebServerOptions {
   readonly api: LocalApi
   readonly captures: CaptureStore
   /** `host:port`; undefined: the default one, or the next free port. */

@@ -13,7 +13,7 @@ import {
 } from '#events/destinations/failures.ts'
 import { KeepAliveClient } from '#events/destinations/keep-alive-client.ts'
 
-export interface AwsServiceOptions {
+interface AwsServiceOptions {
   /** As in URLs and signatures. */
   readonly name: string
   /** The prefix of its operations: `Firehose_20150804` for example. */

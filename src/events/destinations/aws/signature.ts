@@ -16,7 +16,7 @@ export interface AwsRequest {
   readonly body: string | Buffer
 }
 
-export interface AwsScope {
+interface AwsScope {
   readonly service: string
   readonly region: string
   readonly keys: AwsKeys

@@ -5,7 +5,7 @@ import type { TestServer } from '../../../support/server.ts'
 import type { Answer, RemoteObject, Step } from './messages.ts'
 
 /** What an agent must be told to find a gateway and be let in. */
-export interface GatewayAccess {
+interface GatewayAccess {
   readonly server_addr: string
   readonly root_cas: string
   readonly authtoken: string
@@ -18,7 +18,7 @@ export const accessTo = ({ bound, dataDir, authtoken }: TestServer): GatewayAcce
 })
 
 /** What the SDK throws, as an application sees it. */
-export class SdkError extends Error {
+class SdkError extends Error {
   override readonly name = 'SdkError'
   readonly errorCode: string | undefined
 

@@ -91,7 +91,7 @@ export async function session(world: World, servername: string): Promise<ClientH
   return Object.assign(made, { [Symbol.dispose]: () => made.destroy() })
 }
 
-export interface Streamed {
+interface Streamed {
   readonly content?: string
   readonly trailers?: OutgoingHttpHeaders
 }
