@@ -268,7 +268,7 @@ suite('no secret leaks', () => {
   })
 
   test('anywhere: in the log, the access log, the metrics, the events, the database', async () => {
-    // A key is no text, so it is known by what it is, in both ways that it may be written.
+    // A key is not a text, so it is registered by its value, in both of its encodings.
     const master = Buffer.from(secretSettings['ADIT_MASTER_KEY'] ?? '', 'hex')
     for (const encoding of ['hex', 'base64', 'latin1'] as const) registerSecret(master.toString(encoding))
     assert.equal(await program.end('SIGTERM'), 0)

@@ -28,7 +28,7 @@ const rowsIn = (batch: readonly Write[]): Row[] =>
   batch.flatMap(write => ('entry' in write ? [write.entry.row] : []))
 
 export interface ResponderOptions {
-  /** Kinds of challenges that get no answer. */
+  /** Challenge types that get no response. */
   readonly refuse?: readonly string[]
   /** Gets all challenges. */
   readonly seen?: Challenge[]
@@ -36,7 +36,7 @@ export interface ResponderOptions {
   readonly onRow?: (row: Row) => unknown
 }
 
-/** Makes the challenge server answer what the rows say, as the gateway and our DNS server do. */
+/** Configures the challenge server from the challenge rows, as the gateway and the DNS server of Adit respond. */
 export const respondToChallenges = (
   store: Store,
   pebble: Pebble,

@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => pebble[Symbol.asyncDispose]())
 
-/** A server with this domain that asks this name server; names lead the authority to the challenge server. */
+/** A server with this domain and name server; names resolve to the challenge server for the CA. */
 async function open(dns: FakeDns, settings: Record<string, string> = {}, kept?: string): Promise<World> {
   const { directory, rootFile } = pebble
   // With what others left behind there it would become too long an answer.

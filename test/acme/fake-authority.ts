@@ -43,7 +43,7 @@ export class FakeAuthority implements AsyncDisposable {
   window: { start: number; end: number } | undefined
   /** Of the next certificate, in milliseconds from now. */
   validity = usualValidity
-  /** How long it takes until a certificate is there, and how often it wants to be asked. */
+  /** How long issuing takes, and the polling interval that the CA requests. */
   signing = atOnce
   readonly directory: string
   readonly rootFile: string
@@ -97,7 +97,7 @@ export class FakeAuthority implements AsyncDisposable {
     return new FakeAuthority(server, port, folder, { keys, name: 'CN=Fake authority' })
   }
 
-  /** Paths that were asked for by signed messages. */
+  /** The paths of signed requests. */
   get paths(): string[] {
     return this.messages.map(({ path }) => path)
   }

@@ -21,7 +21,7 @@ export interface PebbleOptions {
   readonly httpPort?: number
   readonly tlsPort?: number
   readonly dnsPort?: number
-  /** Where the authority listens, and the name server that it asks, where these are not on loopback. */
+  /** The listening address of the CA and its name server, if these are not on loopback. */
   readonly host?: string
   readonly dnsServer?: string
   /** The address that the challenge server's DNS has for every name; none by default. */
@@ -30,7 +30,9 @@ export interface PebbleOptions {
   readonly inside?: readonly string[]
 }
 
-/** Resolves when the program has written a line that matches; it goes on being read, so that it never blocks. */
+/**
+ * Resolves when the program has written a matching line. Its output is still read afterwards, so that it never blocks.
+ */
 async function says(program: ChildProcess, pattern: RegExp, lines: string[] = []): Promise<void> {
   const { stdout } = program
   if (stdout === null) throw new Error('its output is not a pipe')

@@ -287,7 +287,7 @@ export async function setDnsRecords(pebble: Pebble, domain: Domain): Promise<voi
   })
 }
 
-/** No order and no challenge outlives what it was for. */
+/** No order and no challenge is left after its purpose. */
 export async function assertNothingLeft(world: World): Promise<void> {
   const left = [...(await world.rows('acme_order')), ...(await world.rows('acme_challenge'))]
   assert.deepEqual(

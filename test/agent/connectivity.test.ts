@@ -35,7 +35,7 @@ async function listening(listener: Server): Promise<string> {
   return `127.0.0.1:${(listener.address() as AddressInfo).port}`
 }
 
-/** What the library and `adit diagnose` say of an address that is not that of a usable gateway. */
+/** What the library and `adit diagnose` report for an address without a usable gateway. */
 async function failures(address: string, ca?: string) {
   const token = { authtoken: server.authtoken, retry: { baseMs: 1, capMs: 4 } }
   const failed = Promise.withResolvers<Error & { code?: string }>()

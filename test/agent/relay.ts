@@ -8,7 +8,7 @@ interface Relay extends AsyncDisposable {
   readonly address: string
   /** How many connections were made so far. */
   readonly count: number
-  /** Breaks the connections there are. */
+  /** Breaks the current connections. */
   cut(): void
   /** From now on all bytes are dropped, without an error at either end. */
   freeze(): void

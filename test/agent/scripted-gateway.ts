@@ -19,7 +19,7 @@ const identity = makeLocalRoot('scripted gateway').then(async root => {
   return { ca: authority.rootPem, leaf: await authority.issue([HOST, 'localhost']) }
 })
 
-/** What the gateway says; what is not given is what a good one says. */
+/** The responses of the gateway; absent ones are those of a correct gateway. */
 export interface Script {
   /** Whether the handshake of an agent that offers these protocols is taken up. */
   readonly admits?: (protocols: readonly string[]) => boolean
@@ -123,7 +123,7 @@ export class GatewayEnd {
   }
 }
 
-/** A gateway that says what a test wants. */
+/** A gateway with scripted responses. */
 export class ScriptedGateway implements AsyncDisposable {
   readonly address: string
   readonly ca: string
@@ -166,7 +166,7 @@ export class ScriptedGateway implements AsyncDisposable {
     }
   }
 
-  /** Waits until something holds of what agents have asked for. */
+  /** Waits for a condition on the requests of agents. */
   until<Found>(look: () => Found) {
     return until(look, { next: () => this.#wake.promise })
   }

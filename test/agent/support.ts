@@ -54,7 +54,7 @@ export async function signIn(
 export const disposable = (agent: Agent): Agent & AsyncDisposable =>
   Object.assign(agent, { [Symbol.asyncDispose]: () => agent.close() })
 
-/** Has this process stand still for longer than Node waits for one of several addresses, in its next connection. */
+/** Blocks this process at its next connection, for longer than Node waits for one of several addresses. */
 export function stallAtConnect(): void {
   const stall = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
   const begun = (): void => {

@@ -18,7 +18,7 @@ const chunked = 'Transfer-Encoding: chunked'
 const body = '{}'
 const chunks = '2\r\n{}\r\n0\r\n\r\n'
 
-/** What the parser of HTTP refuses by itself. */
+/** Rejected by the HTTP parser itself. */
 const unparseable: Readonly<Record<string, RawRequest>> = {
   'a length and chunks': { line, headers: [json, length, chunked], body: chunks },
   'two lengths': { line, headers: [json, length, 'Content-Length: 3'], body },

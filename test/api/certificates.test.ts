@@ -97,7 +97,7 @@ onEachStore('certificates', api => {
       authority: 'letsencrypt',
       private_key_type: 'rsa',
     })
-    // The servers of these tests have no authority, and say so.
+    // The servers of these tests have no CA, and report that.
     const { renews_at: renewsAt, provisioning_job: job } = managed.body.certificate_management_status
     assert.deepEqual([renewsAt, job.error_code, job.retries_at], [null, 'INTERNAL_ERROR', null])
     assert.match(job.msg, /ADIT_ACME_DIRECTORY/)

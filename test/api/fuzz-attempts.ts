@@ -24,7 +24,7 @@ const seeded = (schema: Schema): Arbitrary<(seed: ResourceBody) => ResourceBody>
     }
   })
 
-/** Null for a field that may be left out says as much as leaving it out. */
+/** Null for an optional field means the same as leaving it out. */
 function withNull(schema: Schema, body: ResourceBody, pick: number): ResourceBody {
   const optional = Object.keys(schema.properties ?? {}).filter(name => !(name in body))
   const name = optional[pick % optional.length]
@@ -57,7 +57,7 @@ export function plans(schema: Schema): Arbitrary<Plan> {
   )
 }
 
-/** What may stand where an id does. Dots alone are missing: clients resolve them before they send a path. */
+/** Texts in place of an id. Paths of dots only are missing: clients resolve them before they send a path. */
 export const strangeIds: Arbitrary<string> = fc
   .oneof(
     fc.string({ unit: 'grapheme', maxLength: 60 }),

@@ -58,7 +58,7 @@ export function fits(schema: Schema, value: unknown): boolean {
 
 const faults = (schema: Schema): string => JSON.stringify(compiled.get(schema)?.errors)
 
-/** Puts every named schema in the place of the references to it. */
+/** Replaces references by the named schemas. */
 function resolved(part: unknown, schemas: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(part)) return part.map(each => resolved(each, schemas))
   if (typeof part !== 'object' || part === null) return part

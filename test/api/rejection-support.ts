@@ -58,7 +58,7 @@ export function exchange(api: Caller, bytes: string | Buffer, then?: 'then end')
   })
 }
 
-/** Reads the one response out of what was received; a second one would belong to another request. */
+/** Reads the only response in the received bytes; a second one would belong to another request. */
 export function readAnswer(received: string): Answer {
   assert.equal(received.match(/^HTTP\/1\.1 \d/gm)?.length, 1, received)
   const [head = '', ...rest] = received.split('\r\n\r\n')

@@ -19,7 +19,7 @@ async function sessionId(): Promise<string> {
   return session.id
 }
 
-/** What the API says to a command for the one agent that is online. */
+/** The API's response to a command for the only agent online. */
 async function command(name: string): Promise<{ status: number; msg: string | undefined }> {
   const { status, body } = await server.api.post(`/tunnel_sessions/${await sessionId()}/${name}`)
   return { status, msg: body?.msg }

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** One of several servers on a database, as far as events go. */
+/** The event engine of one of several servers on a database. */
 export class EngineProcess implements AsyncDisposable {
   readonly name: string
   readonly child: ChildProcess
@@ -18,7 +18,7 @@ export class EngineProcess implements AsyncDisposable {
     return started
   }
 
-  /** Whether it is the one that delivers. */
+  /** Whether it is the leader, which delivers. */
   async delivers(): Promise<boolean> {
     this.child.send('?')
     const [{ delivers }] = await once(this.child, 'message')

@@ -31,7 +31,7 @@ class Webhook implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`
   }
 
-  /** Lets those go that wait for an answer in vain. */
+  /** Closes requests that wait for a response. */
   hangUp(): void {
     this.#server.closeAllConnections()
   }

@@ -10,7 +10,7 @@ import { MANY_EVENTS } from './support.ts'
 import { until } from '../support/until.ts'
 
 const REQUEST = 'http_request_complete.v0'
-/** Above what is kept of traffic: by its number in the long run, by its bytes in the short one. */
+/** Above the limit for queued traffic: the number of events in the long run, the bytes in the short one. */
 const REQUESTS = isLongRun ? 60_000 : 3000
 const PATH = isLongRun ? '/x' : `/${'x'.repeat(7500)}`
 const headers = { 'user-agent': isLongRun ? 'test/1' : 'x'.repeat(7500) }

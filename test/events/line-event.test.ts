@@ -19,7 +19,7 @@ const ofPath = (path: string, n = 0) =>
     'ac_1',
   )
 
-/** Events as a gateway tells them. */
+/** Events as a gateway reports them. */
 function pageOf(events: readonly { readonly type: string; readonly body: string }[]): EventPage {
   const lines = events.map(({ body }) => Buffer.from(`${body}\n`))
   let end = 0

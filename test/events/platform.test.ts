@@ -185,7 +185,7 @@ test('events refused for a wrong key wait in order, and are sent when the destin
   await using better = await Receiver.start()
   const { api } = world.server
   const taken: string[] = []
-  // The webhook sends each event by itself.
+  // The webhook sends each event separately.
   better.answer = sent => {
     taken.push((sent as unknown as Line).object.id)
     return { status: 200 }

@@ -20,7 +20,7 @@ const newest = async (api: Caller, count: number): Promise<Told[]> =>
 const named = (events: readonly Told[]): string[] =>
   events.map(({ type, object }) => `${type} ${String(object['id'])}`)
 
-/** Creates, changes and removes a policy; answers who is said to have done each. */
+/** Creates, updates and deletes a policy; resolves to the principal of each event. */
 async function principals(admin: Caller, caller: Caller): Promise<ResourceBody[]> {
   const { id } = await createResource(caller, '/ip_policies')
   assert.equal((await caller.patch(`/ip_policies/${id}`, { metadata: 'x' })).status, 200)

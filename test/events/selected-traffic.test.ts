@@ -39,7 +39,7 @@ test('subscriptions to the same traffic are each sent what they chose, and no mo
   })
   const ask = (host: string, word: string) =>
     world.ask(`${host}.example.com/x?word=${word}`, { headers: { 'x-word': word } })
-  // Gateways hear of subscriptions a moment later: the first events may lack what was chosen.
+  // Gateways get subscriptions a moment later: the first events may lack the selected fields.
   await until(
     async () => (await ask('b', 'early'), toldIn(world, 'only-b.jsonl').map(told => JSON.stringify(told))),
     { fits: told => told.includes('{"http":{"request":{"url":{"query":"word=early"}}}}') },

@@ -12,7 +12,7 @@ const REQUEST = 'http_request_complete.v0'
 const SESSION = 'agent_session_start.v0'
 const CREATED = 'ip_policy_created.v0'
 
-/** A request as a gateway tells it that was asked for the query too. */
+/** A request as a gateway reports it when the query is selected too. */
 function request(server_port: number) {
   const object = JSON.stringify({
     conn: { client_ip: '192.0.2.1', server_port },

@@ -39,7 +39,7 @@ suite('several servers on one database', () => {
   })
   after(() => postgres.stop())
 
-  /** Two servers, of which the first delivers what is written to the outbox. */
+  /** Two servers; the first is the leader, which delivers the outbox. */
   async function pair(url: string, limits = { maxEvents: 100, maxBytes: 1_000_000 }) {
     const worlds = [new EventWorld(await openPostgres(url)), new EventWorld(await openPostgres(url))] as const
     const engine = (world: EventWorld, from: string): Promise<EventEngine> =>

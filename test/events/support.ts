@@ -19,7 +19,7 @@ export interface Received {
 
 type Answer = { readonly status: number; readonly retryAfter?: number }
 
-/** A service that takes batches of events, and answers as a test says. */
+/** A service that accepts batches of events and responds as the test sets. */
 export class Receiver implements AsyncDisposable {
   readonly batches: Received[][] = []
   /** Who sent each of the batches, where senders name themselves in their address. */
@@ -64,7 +64,7 @@ export class Receiver implements AsyncDisposable {
     return this.events.flatMap(({ object }) => object.n ?? [])
   }
 
-  /** Resolves once it is so; it is looked at after each call. */
+  /** Resolves when the condition holds; it is checked after each call. */
   async until(isSo: () => boolean): Promise<void> {
     await until(isSo, {
       ...MANY_EVENTS,
@@ -79,10 +79,10 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-/** How long thousands of events may take on a machine that does much else. */
+/** The timeout for thousands of events on a busy machine. */
 export const MANY_EVENTS = { withinMs: 300_000 }
 
-/** Sends batches to an address by HTTP: the least that a destination can be. */
+/** Sends batches to a URL: the minimum of a destination. */
 export const httpDestination = (
   url: string,
   limits = { maxEvents: 100, maxBytes: 1_000_000 },
@@ -117,7 +117,7 @@ export class EventWorld implements AsyncDisposable {
     this.store = store
   }
 
-  /** A destination whose address is kept as that of a webhook. */
+  /** A destination whose URL is stored like that of a webhook. */
   async destination(url: string): Promise<string> {
     const id = newId('ed')
     const body = { id, format: 'json', target: { webhook: { url, secret: null } } }
@@ -157,7 +157,7 @@ export class EventWorld implements AsyncDisposable {
     ])
   }
 
-  /** Something happens, so often. */
+  /** Writes events of a type. */
   async emit(type: string, times = 1): Promise<void> {
     const writes = Array.from({ length: times }, () => eventWrite(type, { id: 'x', n: this.#count++ }))
     await this.#commit(writes)

@@ -64,7 +64,7 @@ suite('each target of events, through the API of a server', () => {
     api = server.api
   })
   after(async () => {
-    // This looks for secrets in all that the server has told and kept.
+    // This searches everything that the server printed and stored for secrets.
     assert.equal(await server.end('SIGTERM'), 0)
     await stage.stack.disposeAsync()
     for (const folder of [dataDir, join(rootFile, '..')]) rmSync(folder, { recursive: true })

@@ -13,7 +13,7 @@ const START = 'agent_session_start.v0'
 const told = ({ events }: Receiver, type: string): EventObject[] =>
   events.filter(event => event.event_type === type).map(({ object }) => object)
 
-/** The names of what an event tells, down to its values; headers and lists are values. */
+/** The field names of an event at all depths; headers and lists are values. */
 function namesIn(value: unknown, above = ''): string[] {
   if (above.endsWith('headers.') || Array.isArray(value) || value === null || typeof value !== 'object')
     return [above.slice(0, -1)]

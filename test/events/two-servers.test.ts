@@ -85,7 +85,7 @@ async function makePage({ api }: Process, domain: string): Promise<void> {
   })
 }
 
-// Each test goes on where the one before it ended.
+// Each test continues where the previous one ended.
 suite('two servers on one PostgreSQL', () => {
   const parts = new AsyncDisposableStack()
   let webhook: Awaited<ReturnType<typeof startWebhook>>

@@ -18,7 +18,7 @@ export const localEgress = createEgress({ allow: loopback ? [loopback] : [] })
 /** Shared by all modules of a test file. */
 export const moduleState = new ModuleState()
 
-/** What modules are made from, in a gateway without a server. */
+/** The dependencies of modules, in a gateway without a server. */
 export function modulePartsFor(info: GatewayInfo, records = new Records()): ModuleParts {
   const log = testLog()
   const userSessions = {

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { type FrameSink, Output } from '#http2/output.ts'
 import { DATA, DEFAULT_FRAME_SIZE, END_STREAM, FRAME_HEAD } from '#http2/protocol.ts'
 
-/** Keeps a copy of what is written, and is done with it at once. */
+/** Copies what is written and completes at once. */
 class Written implements FrameSink {
   readonly writableLength = 0
   readonly writes: Buffer[] = []

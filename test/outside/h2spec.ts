@@ -28,7 +28,7 @@ export async function runH2spec(server: Process, dataDir: string): Promise<Figur
   )
   await tunnel.waitForOutput(/url=https:/)
   const command = [tools.h2spec(), '--host', HOST, '--port', String(server.bound.https?.port)]
-  // It ends with 1 when a case fails, which its output tells better.
+  // Its exit code is 1 when a case fails; its output is more precise.
   const { stdout } = await runNamed(dataDir, HOST, [...command, '--tls', '--insecure', '--strict'])
   const [, total = '', passed = '', skipped = '', failed = ''] =
     /(\d+) tests, (\d+) passed, (\d+) skipped, (\d+) failed/.exec(stdout) ?? []

@@ -7,7 +7,7 @@ const DEADLINE_MS = 300_000
 interface NamedRun {
   readonly code: number
   readonly stdout: string
-  /** With what it wrote to its standard error. */
+  /** With its standard error. */
   readonly output: string
 }
 

@@ -70,7 +70,7 @@ export class ServingProgram implements AsyncDisposable {
     this.child.once('close', () => (this.#isOver = true))
   }
 
-  /** The first match in what it prints. */
+  /** The first match in its output. */
   async prints(pattern: RegExp): Promise<RegExpExecArray> {
     const look = () => {
       const match = pattern.exec(this.output) ?? undefined

@@ -8,7 +8,7 @@ import { newSshKey } from '../support/openssh.ts'
 import { spawnServer } from '../support/server.ts'
 import { Folder } from '../support/folder.ts'
 
-/** Gives a row another id, wherever it stands. */
+/** Gives a row another id, also in references. */
 function rename(dataDir: string, from: string, to: string): void {
   using database = new DatabaseSync(join(dataDir, 'adit.db'), { enableForeignKeyConstraints: false })
   const texts = [

@@ -38,7 +38,7 @@ async function remember(server: Process, folder: string): Promise<Remembered> {
   return { hostKeys: await hostKeys(server), root, sessions }
 }
 
-/** How an agent that trusts only this root gets on with the listener for agents: a word, or why it does not. */
+/** The result of a connection by an agent that trusts only this root: its state, or the error. */
 async function agentMeets(server: Process, root: string): Promise<string | undefined> {
   try {
     const socket = await visit(portOf(server, 'agent'), { servername: 'adit.localhost', ca: root })
@@ -51,7 +51,7 @@ async function agentMeets(server: Process, root: string): Promise<string | undef
 
 async function resumes(server: Process, maxVersion: Version, session: Buffer | undefined): Promise<boolean> {
   const options = { servername: NAME, maxVersion, session: session ?? assert.fail('no session') }
-  // Without asking who is there: whether the ticket is taken is all that counts.
+  // Without verifying the server: only the acceptance of the ticket matters.
   const client = await visit(portOf(server, 'https'), { ...options, rejectUnauthorized: false })
   const reused = client.isSessionReused()
   await once(client.end().resume(), 'close')

@@ -14,7 +14,7 @@ const freePorts = Object.fromEntries(
 /** How long a process may take to start on a machine that does much else. */
 const START_MS = 120_000
 
-/** `adit serve` as a process, and all that it writes. */
+/** An `adit serve` process and its output. */
 export class Program implements AsyncDisposable {
   readonly child: ChildProcess
   stdout = ''
@@ -29,7 +29,7 @@ export class Program implements AsyncDisposable {
     this.child.once('close', () => (this.isOver = true))
   }
 
-  /** Resolves once it has said that it runs. */
+  /** Resolves when it has printed that it is running. */
   async started(): Promise<this> {
     const isRunning = () => {
       if (this.isOver) throw new Error(`adit serve ended: ${this.stderr}`)
@@ -46,12 +46,12 @@ export class Program implements AsyncDisposable {
     return this.child.exitCode !== null || this.child.signalCode !== null
   }
 
-  /** The address that it shows. */
+  /** The URL that it prints. */
   get url(): string {
     return /^ +API +(http\S+)$/m.exec(this.stdout)?.[1] ?? ''
   }
 
-  /** The key that it shows. */
+  /** The API key that it prints. */
   get key(): string | undefined {
     return /^ +API key +(\S+)$/m.exec(this.stdout)?.[1]
   }
@@ -89,7 +89,7 @@ ${program.stderr}`
   await until(isLogged, { what, withinMs: START_MS })
 }
 
-/** Runs `adit serve` that is expected to refuse: it would listen on a free port if it did not. */
+/** Runs `adit serve`, which is expected to fail; otherwise it would listen on a free port. */
 export const refused = (
   environment: Record<string, string>,
   args: readonly string[] = [],

@@ -67,7 +67,7 @@ async function allowClient(api: Caller, type: 'endpoints' | 'api', also: readonl
 
 const portOf = (address: { readonly port: number } | undefined): number => address?.port ?? 0
 
-/** A service that says for whom it is asked. */
+/** A service that responds with the requested host. */
 const startService = () =>
   listening(
     createServer((request, response) => response.end(`for ${String(request.headers['x-forwarded-for'])};`)),

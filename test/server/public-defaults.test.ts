@@ -86,7 +86,7 @@ suite('default listeners', () => {
       ADIT_SSH_ADDR: 'off',
     })
     assert.deepEqual([ssh, https], [undefined, { host: '0.0.0.0', port: 443 }])
-    // Programs beside the server, and tests, do not hang on the machine.
+    // Programs and tests on this machine keep working.
     assert.equal(readSettings(new Map([['domain', domain]]), {}).http_addr?.port, 8080)
   })
 })

@@ -13,7 +13,7 @@ suite('SIGUSR2 replaces the server', () => {
   for (const workers of ['1', '2'])
     test(`without a call that fails, and again and again (workers: ${workers})`, async () => {
       await using namespace = new Namespace([])
-      // With it Linux loses no connection when a listener closes; docs/operations.md tells operators to set it.
+      // With this setting Linux loses no connection when a listener closes; docs/operations.md recommends it.
       await namespace.output(['sh', '-c', 'echo 1 >/proc/sys/net/ipv4/tcp_migrate_req'])
       const program = fileURLToPath(new URL('replacing-program.ts', import.meta.url))
       assert.match(await namespace.output([process.execPath, program, workers]), /^\d+ calls$/m)

@@ -14,7 +14,7 @@ import { startServer, type TestServer } from '../support/server.ts'
 import { until } from '../support/until.ts'
 import { Folder } from '../support/folder.ts'
 
-/** How long a session that must end may take on a busy machine, and one that goes on is watched. */
+/** The time for a session to end on a busy machine, and for which a continuing one is observed. */
 const CUT_MS = 120_000
 const WATCHED_MS = process.env['TEST_LONG'] === '1' ? 1000 : 250
 const LOOK_MS = 10

@@ -52,7 +52,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
     return { authority, certificate }
   }
 
-  /** Asks for a tunnel as people do who have no agent, with what ssh says by itself. */
+  /** Requests a tunnel with a plain ssh client. */
   async function forward(certificate: string, user = 'ann'): Promise<SshProcess> {
     return ssh({
       port: server.bound.ssh?.port ?? 0,
@@ -85,7 +85,7 @@ suite('a user certificate from the API, at the SSH gateway of a server,', () => 
     assert.equal(await client.ended, 255)
     assert.match(client.stderr, /Permission denied \(publickey\)/)
     assert.equal(client.stdout, '')
-    // The client hears the same of all refusals; the operator learns the reason, maybe a moment later.
+    // The client gets the same message for all rejections; the log has the reason, perhaps a moment later.
     await until(() => server.output().includes(`"reason":"${reason}"`, logged))
   }
 

@@ -9,7 +9,7 @@ import { closed } from '../support/net.ts'
 
 const BODY = JSON.stringify({ description: 'sent slowly' })
 
-/** Begins a call that goes on until its body is sent; resolves when the server has begun to work on it. */
+/** Starts a call that lasts until its body is sent; resolves when the server has begun to process it. */
 async function beginSlowly(program: Program): Promise<Socket> {
   const { port } = new URL(program.url)
   const socket = connect({ port: Number(port), host: '127.0.0.1' })

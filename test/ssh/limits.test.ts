@@ -50,7 +50,7 @@ async function clientOf(listener: TestListener): Promise<ssh2.Client> {
   return client
 }
 
-/** Still takes in a good client. */
+/** Still accepts a valid client. */
 async function assertServes(listener: TestListener): Promise<void> {
   const client = await clientOf(listener)
   client.end()
@@ -169,7 +169,7 @@ suite('a source that fails', () => {
     let rekeys = 0
     client.on('handshake', () => {
       rekeys++
-      // A client of this library does not do so by itself.
+      // Clients of this library do not do this automatically.
       Reflect.get(client, '_protocol').rekey()
     })
     client.connect({
@@ -265,7 +265,7 @@ suite('hostile input', () => {
   test('after the banner closes one connection and no other', async () => {
     const startups = { ...DEFAULT_STARTUPS, start: 1000, full: 1000, perSource: 1000 }
     const penalties = { ...DEFAULT_PENALTIES, unused: 0 }
-    // The good client asks for nothing meanwhile.
+    // The valid client sends no requests meanwhile.
     await using listener = await TestListener.start({ startups, penalties, idleWait: 600_000 })
     const good = await clientOf(listener)
     for (let count = 0; count < 50; count++) {
@@ -316,7 +316,7 @@ suite('hostile input', () => {
     client.on('tcp connection', (_, accept) => {
       const channel = accept()
       const { outgoing } = channel as unknown as { outgoing: { window: number; packetSize: number } }
-      // ssh2 drops what comes when a window is exactly empty, so these packets step over that.
+      // ssh2 drops packets that arrive when a window is exactly empty, so these packets avoid that.
       Object.assign(outgoing, { window: 2 ** 31, packetSize: 30_001 })
       channel.write(Buffer.alloc(8 * 1024 * 1024))
     })

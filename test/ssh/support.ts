@@ -47,7 +47,7 @@ class MemoryGateway implements SshDeps {
     refresh: async () => undefined,
   }
 
-  /** Makes a public key line known; returns the id of its credential. */
+  /** Registers a public key line; returns the id of its credential. */
   register(line: string): string {
     const id = newId('cr')
     this.keys.set(readSshPublicKey(line).fingerprint, id)
@@ -127,7 +127,7 @@ class MemoryGateway implements SshDeps {
     return connection.dial(tunnel, header, Buffer.from(first))
   }
 
-  /** Sends all of a request and returns all of the answer. */
+  /** Sends a whole request and returns the whole response. */
   async ask(url: RegExp, text: string): Promise<string> {
     const stream = await this.visit(url, text)
     const ear = new RecordingSink()
@@ -182,7 +182,7 @@ export const newHostKey = (): Secret => {
   return new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }))
 }
 
-/** A real ssh client on its way, which reads nothing of the person who runs the test. */
+/** A real ssh client, which reads no configuration of the user who runs the test. */
 export class SshProcess implements AsyncDisposable {
   readonly child: ChildProcess
   readonly ended: Promise<number>
@@ -209,7 +209,7 @@ export class SshProcess implements AsyncDisposable {
     this.#wake = Promise.withResolvers()
   }
 
-  /** Resolves when it has shown a match. */
+  /** Resolves when its output matches. */
   async waitForOutput(pattern: RegExp, stream: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
     const what = () => `${pattern} is shown, after:
 ${this.stdout}
@@ -283,7 +283,7 @@ export class Upstream implements AsyncDisposable {
     return upstream
   }
 
-  /** Responds with what it was sent, in capital letters, once the client has finished. */
+  /** Responds with the received bytes in upper case, once the client has finished. */
   static echo(): Promise<Upstream> {
     return Upstream.start(socket => {
       let text = ''

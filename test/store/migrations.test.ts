@@ -17,7 +17,7 @@ const later: readonly Migration[] = [
   ...migrations,
   { version: 1000, statements: () => ['ALTER TABLE resource ADD COLUMN later TEXT'] },
 ]
-/** The same, which says that programs of this version can use it too. */
+/** The same, marked as usable by programs of this version. */
 const compatible = later.map(migration => ({
   ...migration,
   ...(migration.version === 1000 && { compatibleFrom: migrations.length }),

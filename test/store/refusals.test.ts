@@ -4,7 +4,7 @@ import type { CommitRefusal, Write } from '#store/store.ts'
 import { forEachDriver } from './drivers.ts'
 import { domain, event, expect, ids, insert, remove, row, update, write } from './writes.ts'
 
-/** What stands before each of the batches below. */
+/** The writes before each of the batches below. */
 const before: readonly Write[] = [
   insert('t'),
   insert('a', { refs: ['t'], claims: [domain('a.test')] }),

@@ -10,7 +10,7 @@ import { EdgeBrowser } from '../auth/oidc/openid-provider.ts'
 import { secretText } from './secrets.ts'
 import { LONG_TEXT, type ModuleWorld } from './module-world.ts'
 
-/** The modules that agents of any kind can ask for, and that need more than one visit to be seen. */
+/** The modules that any agent can configure, and whose effect needs more than one request to observe. */
 export type ModuleName =
   | 'compression'
   | 'circuit breaker'

@@ -9,7 +9,7 @@ import { startServer, type TestServer } from './server.ts'
 import { Folder } from './folder.ts'
 import { echo, listening } from './net.ts'
 
-/** Longer than what is left as it is for being short. */
+/** Longer than texts that are too short to compress. */
 export const LONG_TEXT = 'as long as it is dull. '.repeat(200)
 
 const answers: RequestListener = async (request, response) => {
@@ -28,7 +28,7 @@ export interface ModuleWorld extends AsyncDisposable {
   readonly visit: (url: string, options?: VisitOptions) => Promise<Seen>
   /** At `/long` a long text, at `/broken` an error, anywhere else the request as JSON. */
   readonly webPort: number
-  /** Sends back what it gets, without HTTP. */
+  /** Echoes bytes, without HTTP. */
   readonly echoPort: number
   readonly issuer: string
   readonly folder: Folder

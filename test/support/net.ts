@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** A server of a test on a free port; its end cuts those who are connected. */
+/** A test server on a free port; disposing of it closes its connections. */
 export interface Listening extends AsyncDisposable {
   readonly port: number
-  /** Those who are connected. */
+  /** The open connections. */
   readonly sockets: ReadonlySet<Socket>
   /** How many connections came. */
   readonly connections: () => number
@@ -30,9 +30,9 @@ export async function listening(server: Server, host = '127.0.0.1'): Promise<Lis
   }
 }
 
-/** The end of a connection. Unlike `once`, an error before it is no failure: what is cut may be reset. */
+/** The close of a connection. Unlike `once`, an error before it does not reject: the peer may reset it. */
 export const closed = (connection: NodeJS.EventEmitter): Promise<void> =>
   new Promise(resolve => connection.once('close', () => resolve()))
 
-/** A service without HTTP that sends back what it gets. */
+/** A TCP echo service. */
 export const echo = (): Promise<Listening> => listening(createServer(socket => socket.pipe(socket)))

@@ -119,7 +119,7 @@ export async function startSshAgent(
   }
 }
 
-/** Runs a command on an sshd as root with ssh, which reads nothing of the person who runs the test. */
+/** Runs a command on an sshd as root with ssh, which reads no configuration of the user who runs the test. */
 export function ssh(sshd: Sshd, options: readonly string[], command: string): Promise<Outcome> {
   const fixed = [
     'BatchMode=yes',

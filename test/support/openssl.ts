@@ -2,7 +2,7 @@ import { registerKey } from './secrets.ts'
 import { runOrThrow } from './openssh.ts'
 import { Folder } from './folder.ts'
 
-/** How `openssl genpkey` is asked for each kind of key. */
+/** The arguments of `openssl genpkey` for each kind of key. */
 export const KEYS = {
   'RSA 2048': ['RSA', 'rsa_keygen_bits:2048'],
   'RSA 3072': ['RSA', 'rsa_keygen_bits:3072'],
@@ -65,7 +65,7 @@ export async function show({ files }: Identity, ...options: readonly string[]): 
   return text.split('\n').map(line => line.trim())
 }
 
-/** A root, an intermediate, a leaf, and a stranger, in a folder of their own. */
+/** A root, an intermediate, a leaf, and an unrelated certificate, in a temporary folder. */
 export async function newCertificateChain() {
   const folder = new Folder()
   const root = await issue(folder, { name: 'root', key: 'RSA 2048', extensions: AUTHORITY })
@@ -79,5 +79,5 @@ export type CertificateChain = Awaited<ReturnType<typeof newCertificateChain>>
 
 export const pkiError = (code: string) => ({ name: 'PkiError', code })
 
-/** Valid PEM around bytes that are not what they were. */
+/** Valid PEM around changed bytes. */
 export const corruptedPem = (pem: string): string => pem.replace(/^M.{7}/m, 'MAAAAAAA')

@@ -15,7 +15,7 @@ export function atHost(url: string, host: string): string {
 
 export const hostOf = (url: string): string => new URL(url).searchParams.get('host') ?? ''
 
-/** Stands between a client and PostgreSQL, and delays what it sends to the client. */
+/** A proxy in front of PostgreSQL that delays bytes to the client. */
 export class PostgresRelay implements AsyncDisposable {
   delayMs = 0
   /** The largest number of connections at one time. */

@@ -4,7 +4,7 @@ import type { RequestHead } from '#http/head.ts'
 import type { SessionRecord, TunnelRecord } from '#registry/directory.ts'
 import { defaultOptions, type BindOptions } from '#tunnel/messages.ts'
 
-/** An agent of this project, but for what a test says of it. */
+/** An Adit agent's session record, with overrides. */
 export const sessionRecord = (more: Partial<SessionRecord> = {}): SessionRecord => ({
   id: 'ts_1',
   node: 'here',
@@ -23,7 +23,7 @@ export const sessionRecord = (more: Partial<SessionRecord> = {}): SessionRecord 
   ...more,
 })
 
-/** A tunnel for HTTP, but for what a test says of it. */
+/** An HTTP tunnel's record, with overrides. */
 export const tunnelRecord = (
   more: Partial<TunnelRecord> = {},
   options: Partial<BindOptions> = {},

@@ -30,7 +30,7 @@ const unread = new Set(
   secretFields.filter(each => each.secrecy !== 'returned').map(({ path, name }) => `${path.at(-1)} ${name}`),
 )
 
-/** What is left of an answer when that is taken away which the specification shows to callers. */
+/** A response without the secrets that the specification returns to callers. */
 function withoutReturned(value: unknown, parent: string): unknown {
   if (Array.isArray(value)) return value.map(each => withoutReturned(each, parent))
   if (typeof value !== 'object' || value === null) return value
@@ -44,7 +44,7 @@ function withoutReturned(value: unknown, parent: string): unknown {
 export const withoutLinkToken = (text: string): string =>
   text.replace(/(\/dashboard\/(?:login|invitation)#token=)\w+/, '$1')
 
-/** What is left of an answer of the API, in JSON, when that is taken away which it may show. */
+/** A JSON response of the API without the secrets that it may contain. */
 export function withoutVisibleSecrets(text: string, isCreation: boolean): string {
   const body: unknown = JSON.parse(text)
   const isOne = typeof body === 'object' && body !== null && !Array.isArray(body)
@@ -54,7 +54,7 @@ export function withoutVisibleSecrets(text: string, isCreation: boolean): string
   return isCreation ? withoutLinkToken(shown) : shown
 }
 
-/** Throws when an answer tells a secret that the specification does not show to callers. */
+/** Throws when a response contains a secret that the specification does not return to callers. */
 export function assertNoSecretInResponse(call: string, text: string, isCreation: boolean): void {
   if (findSecret(text) !== undefined)
     assertNoSecret(`the answer to ${call}`, withoutVisibleSecrets(text, isCreation))

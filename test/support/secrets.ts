@@ -37,7 +37,7 @@ const inBase64 = [0, 1, 2].map(before => {
 
 const markers = [MARKER, MARKER.toLowerCase(), Buffer.from(MARKER).toString('hex'), ...inBase64]
 
-/** They begin with what is rare in a text, so that a long one is searched quickly. */
+/** Each begins with a rare character, so that long texts are searched quickly. */
 const shapes = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\s|\\[nr])+[A-Za-z0-9+/]{8}/,
   // A private key as JSON has it.

@@ -33,7 +33,7 @@ const sshCertificate: Seed = async seeds => ({
 const restrictionTypes = ['endpoints', 'dashboard', 'api']
 const sourceTypes = [...eventTypes.keys()]
 
-/** The least that creates one of each; `count` tells those apart of which no two may be equal. */
+/** The minimal body to create one of each; `count` makes values unique where the API requires that. */
 const bodies: Readonly<Partial<Record<Collection, Seed>>> = {
   abuse_reports: () => ({ urls: ['https://phishing.example.com/login'] }),
   agent_ingresses: (_, count) => ({ domain: `agents${count}.example.com` }),
@@ -81,7 +81,7 @@ const METADATA =
   '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example"/>'
 const policies: Seed = async seeds => ({ ip_policy_ids: [await seeds.id('ip_policies')] })
 
-/** The least that sets a module; what is not here takes an empty body. */
+/** The minimal body of each module; others accept an empty one. */
 const modules: Readonly<Record<string, Seed>> = {
   backend: async seeds => ({ backend_id: await seeds.id('http_response_backends') }),
   ip_policy: policies,

@@ -22,7 +22,7 @@ export interface Answer {
 
 export interface CallOptions {
   readonly body?: unknown
-  /** The token to call with; the first admin's unless said, none when null. */
+  /** The token to call with; by default the first admin's, none when null. */
   readonly token?: string | null
   readonly headers?: Record<string, string>
 }
@@ -74,7 +74,7 @@ export interface TestServer extends AsyncDisposable {
   readonly dataDir: string
   /** Where the gateway listens. */
   readonly bound: Running['bound']
-  /** Where the DNS server listens; off unless asked for. */
+  /** Where the DNS server listens; off by default. */
   readonly dns?: Running['dns']
   /** The first agent credential. */
   readonly authtoken: string
@@ -88,7 +88,7 @@ const freeListeners = {
   ssh_addr: '127.0.0.1:0',
 }
 
-/** The whole program in this process, on a free port and an empty data folder; no rate limit unless asked for. */
+/** The whole program in this process, on a free port and an empty data folder; no rate limit by default. */
 export async function startServer(settings: Record<string, string> = {}): Promise<TestServer> {
   const dataDir = newFolder()
   const place = await chosenEnvironment(settings)
@@ -99,7 +99,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     rate_limit: '0',
     // Of workers, who write to the standard error of the test.
     log_level: 'silent',
-    // No test may call a real authority; those that have one of their own say so.
+    // No test may call a real CA; tests with their own CA set it.
     acme_directory: 'off',
     ...place.settings,
     ...settings,
@@ -132,7 +132,7 @@ export function aditEnvironment(environment: Record<string, string>): NodeJS.Pro
   return { ...Object.fromEntries(inherited), ADIT_ACME_DIRECTORY: 'off', ...environment }
 }
 
-/** `adit` as a process of its own. */
+/** Starts `adit` in a separate process. */
 export function spawnAdit(
   args: readonly string[],
   environment: Record<string, string> = {},
@@ -186,7 +186,7 @@ function boundIn(welcome: string): Running['bound'] {
   return Object.fromEntries(Object.entries(found).filter(([, address]) => 'host' in address))
 }
 
-/** `adit serve` as a process of its own, once it has said that it runs. */
+/** Starts `adit serve` in a separate process; resolves when it has printed that it is running. */
 export async function spawnServer(
   dataDir: string,
   environment: Record<string, string> = {},
@@ -200,7 +200,7 @@ export async function spawnServer(
     ADIT_AGENT_ADDR: '127.0.0.1:0',
     ADIT_SSH_ADDR: '127.0.0.1:0',
     ADIT_RATE_LIMIT: '0',
-    // The more it says, the more is searched for secrets.
+    // More log lines mean that more is searched for secrets.
     ADIT_LOG_LEVEL: 'debug',
     ...environment,
   }

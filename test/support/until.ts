@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 interface Patience {
-  /** What is waited for, asked when it is late; without it the failure shows the source of the condition. */
+  /** The description of the condition for the failure message; by default its source. */
   readonly what?: string | (() => string)
   readonly withinMs?: number
   /** Resolves when another look may find something new. */
@@ -18,17 +18,17 @@ type Look<Found> = () => Found | Promise<Found>
 
 const WITHIN_MS = 60_000
 const EVERY_MS = 5
-/** A look at a server costs both of them processor time, which others on the machine lack. */
+/** Each poll of a server takes CPU time from other tests on the machine. */
 const SELDOM_MS = 50
 
-/** The longer it takes, the less a look costs what is waited for: by a twentieth of the time at most. */
+/** The interval grows with the elapsed time: a poll delays the result by a twentieth at most. */
 const pauseAfter = (elapsedMs: number): number => Math.min(SELDOM_MS, Math.max(EVERY_MS, elapsedMs / 20))
 
 const isSo = (found: unknown): boolean => found !== undefined && found !== false
 
 /**
- * Looks again and again, and returns the first that fits: without `fits`, the first that is neither undefined nor
- * false. Fails in bounded time, with what was waited for and what was seen last.
+ * Polls, and returns the first result that fits: without `fits`, the first that is neither undefined nor false. Fails
+ * in bounded time, with the condition and the last result.
  */
 export function until<Found>(look: Look<Found>, patience: Fitting<Found>): Promise<Found>
 export function until<Found>(
@@ -59,7 +59,7 @@ export async function until(look: Look<unknown>, patience: Partial<Fitting<unkno
   }
 }
 
-/** Resolves to what two looks in a row have found: what fills a buffer has filled it. */
+/** Resolves when two polls in a row have the same result, such as when a buffer is full. */
 export async function steady(look: Look<number>, everyMs = 100): Promise<number> {
   let last = Number.NaN
   const isSame = (found: number): boolean => {

@@ -29,7 +29,7 @@ interface Kept extends Disposable {
   ask(): Promise<Answer>
 }
 
-/** A connection on which a client asks again and again. */
+/** A connection with repeated requests. */
 const protocols: Record<
   string,
   (host: string, by: TestCertificate | undefined, more: object) => Promise<Kept>

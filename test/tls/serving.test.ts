@@ -120,7 +120,7 @@ test('of a thousand certificates only the one that is renewed is read again', as
   })
   const certificate = (at: number): SourceRow =>
     row('tls_certificate', `cert_${at}`, {
-      // What stands before a certificate makes it another text, and is quicker than another certificate.
+      // Text before a certificate makes it a different PEM, which is quicker than another certificate.
       certificate_pem: `number ${at}\n${leaf.certificatePem}`,
       private_key_pem: leaf.privateKeyPem.reveal(),
     })

@@ -58,7 +58,7 @@ export interface Seen {
   readonly reused: boolean
 }
 
-/** Visits with the program of OpenSSL, and sends one request. */
+/** Connects with `openssl s_client` and sends one request. */
 export async function sClient(port: number, ...options: readonly string[]): Promise<Seen> {
   const connection = ['-connect', `127.0.0.1:${port}`, '-servername', NAME, '-ign_eof']
   const child = spawn('openssl', ['s_client', ...connection, ...options], { stdio: 'pipe' })

@@ -17,7 +17,7 @@ import {
 import { writePem } from '#pki/pem.ts'
 import { registerKey } from '../support/secrets.ts'
 
-/** A certificate, its key, and all that its owner sends: itself and the authorities between. */
+/** A certificate, its key, and the chain that its owner sends. */
 export interface TestCertificate {
   readonly pem: string
   readonly keyPem: string
@@ -28,7 +28,7 @@ export interface TestCertificate {
 export interface CertificateOptions {
   readonly name?: JsonNameParams | string
   readonly issuer?: TestCertificate
-  /** Makes it an authority; how many authorities may follow, where that is said. */
+  /** Makes it a CA; a number is its path length constraint. */
   readonly authority?: boolean | number
   readonly from?: number
   readonly to?: number
@@ -43,7 +43,7 @@ const DAY = 86_400_000
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
 let made = 0
 
-/** Makes a certificate as requested, also ones that no decent authority would sign. */
+/** Issues a certificate as requested, including ones that no real CA would sign. */
 export async function issueCertificate(options: CertificateOptions = {}): Promise<TestCertificate> {
   const { issuer, authority = false, from = Date.now() - DAY, to = Date.now() + DAY } = options
   const {

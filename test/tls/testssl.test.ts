@@ -23,7 +23,7 @@ function testssl(port: number, authority: string, report: string): Promise<Findi
   const args = [...checks, '--quiet', '--warnings', 'off', '--color', '0', '--add-ca', authority]
   return new Promise((resolve, reject) => {
     execFile('testssl', [...args, '--jsonfile', report, `localhost:${port}`], (error, output) => {
-      // Its exit code counts findings; only from 242 on it says that it could not work.
+      // Its exit code counts findings; only from 242 on it means that the scan failed.
       if (error && (typeof error.code !== 'number' || error.code >= 242)) reject(new Error(output))
       else resolve(JSON.parse(readFileSync(report, 'utf8')) as Finding[])
     })

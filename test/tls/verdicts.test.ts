@@ -42,7 +42,7 @@ suite('SEC-21: a client whose certificate', () => {
   })
   after(() => server[Symbol.asyncDispose]())
 
-  /** How OpenSSL calls what is wrong; empty where the chain leads to an authority of the list by the rules. */
+  /** OpenSSL's name for the fault; empty for a valid chain to a listed CA. */
   const cases: readonly (readonly [title: string, fault: string, make: () => Promise<TestCertificate>])[] = [
     ['is of the first authority', '', () => issueCertificate({ issuer: given(root) })],
     ['is of the second authority', '', () => issueCertificate({ issuer: given(second) })],

@@ -15,14 +15,14 @@ export interface Answer {
   readonly body: Record<string, string> & { readonly error_code?: string }
 }
 
-/** How a client connects: the name in the handshake, by default the host, and the certificate. */
+/** Client TLS options: the server name, by default the host, and the client certificate. */
 interface TlsClientOptions extends ConnectionOptions {
   readonly by?: TestCertificate | undefined
   /** Null: none. */
   readonly sni?: string | null
 }
 
-/** The whole program with a service behind tunnels, and what its clients do. */
+/** The whole program with a service behind tunnels, and its clients. */
 export async function startWorld() {
   const server = await startServer()
   const service = await web(({ headers }, response) => response.end(JSON.stringify(headers)))

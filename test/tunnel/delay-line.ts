@@ -13,7 +13,9 @@ async function pass(from: Socket, to: Socket, delayMs: number): Promise<void> {
   to.end()
 }
 
-/** A way to a port on which every byte takes its time, whatever the rate. Bounded only by what the ends let be under way. */
+/**
+ * A proxy to a port that delays every byte, at any rate. Only the flow control of its ends limits the bytes in flight.
+ */
 export class DelayLine implements AsyncDisposable {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()

@@ -4,7 +4,7 @@ import type { Sink } from '#tunnel/byte-stream.ts'
 import { ReadSide } from '#tunnel/read-side.ts'
 
 suite('the read side of a byte stream', () => {
-  /** A reader that keeps what it gets, and may react to it. */
+  /** A reader that records its input, and may react to it. */
   const reader = (react: (text: string) => void = () => undefined) => {
     const seen: string[] = []
     const sink: Sink = {

@@ -31,7 +31,7 @@ export const uint32 = (value: number): Buffer => {
 
 const UNUSED_ID = 0x7fff_fff0
 
-/** The other end of a connection, that speaks in frames written by hand and knows nothing of our code. */
+/** The other end of a connection: sends frames written by hand and uses none of the tested code. */
 export class Peer {
   readonly socket: Duplex
   readonly frames: Frame[] = []
@@ -51,7 +51,7 @@ export class Peer {
     this.socket.write(Buffer.concat(parts))
   }
 
-  /** The next frame not yet looked at that fits. */
+  /** The next unread frame that fits. */
   next(fits: (frame: Frame) => boolean = () => true): Promise<Frame> {
     const look = () => {
       for (; this.#seen < this.frames.length;) {
@@ -63,7 +63,9 @@ export class Peer {
     return until(look, { what: `frame: ${String(fits)}`, next: () => this.#change() })
   }
 
-  /** Waits until all sent so far was handled: stray data is always answered, and answers keep their order. */
+  /**
+   * Waits until all frames sent so far are handled: DATA for an unknown stream is always answered with RST, in order.
+   */
   async settle(id = UNUSED_ID): Promise<void> {
     const before = this.frames.length
     this.send(frame(0x10, id, 'x'))
@@ -99,13 +101,13 @@ export class Peer {
   }
 }
 
-/** A session of ours whose other end is spoken by hand. */
+/** A session, and a peer that sends frames written by hand. */
 export function sessionWithPeer(options: MuxSessionOptions): { session: MuxSession; peer: Peer } {
   const [near, far] = duplexPair()
   return { session: new MuxSession(near, options), peer: new Peer(far) }
 }
 
-/** Two sessions of ours that face each other. */
+/** Two connected sessions, gateway and agent. */
 export function sessionPair(
   server: Omit<MuxSessionOptions, 'role'> = {},
   client: Omit<MuxSessionOptions, 'role'> = {},
@@ -117,7 +119,7 @@ export function sessionPair(
   }
 }
 
-/** A reader that keeps all it gets. */
+/** A sink that records everything. */
 export class RecordingSink implements Sink {
   readonly pieces: Buffer[] = []
   ended = false

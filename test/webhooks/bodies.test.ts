@@ -7,7 +7,7 @@ import { MemoryBudget } from '#webhooks/memory-budget.ts'
 import { BufferedBody } from '#webhooks/buffered-body.ts'
 import { HeldBody } from '#webhooks/held-body.ts'
 
-/** Content that comes piece by piece, as the test says. */
+/** A body that arrives in pieces, as the test sets. */
 class Coming implements Body {
   readonly framing: Framing
   sink: BodySink | undefined

@@ -63,7 +63,7 @@ const byMailgun = (variant: string, make: (at: number) => SentWebhook): Vector =
   make,
 })
 
-/** Senders that each do it in a way of their own. */
+/** Senders with an own signature scheme each. */
 export const customVectors: readonly Vector[] = [
   {
     provider: 'contentful',

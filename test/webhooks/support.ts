@@ -4,7 +4,7 @@ import { Fields } from '#http/fields.ts'
 import { senders } from '#webhooks/senders.ts'
 import type { SchemeParts, WebhookVerdict, Webhook } from '#webhooks/webhook.ts'
 
-/** A webhook as a sender sends it. */
+/** A webhook as its sender sends it. */
 export interface SentWebhook {
   readonly method: string
   readonly url: string
@@ -12,14 +12,14 @@ export interface SentWebhook {
   readonly body: Buffer
 }
 
-/** A sender, written from its documentation or made with its own library, and never with what is tested. */
+/** A test vector of a sender, written from its documentation or made with its library, never with the tested code. */
 export interface Vector {
   readonly provider: string
   readonly variant?: string
   readonly secret: string
   /** Another secret of the same form; any text by default. */
   readonly other?: string
-  /** What the sender sends at a time (milliseconds), with this content where it can be chosen. */
+  /** The webhook at a time (milliseconds), with this content where it can be chosen. */
   make(at: number, content: Buffer): SentWebhook | Promise<SentWebhook>
   /** The header fields without which it is not complete. */
   readonly needs: readonly string[]
@@ -70,7 +70,7 @@ export function webhookOf(sent: SentWebhook, now: number): Webhook {
   }
 }
 
-/** Answers outgoing calls with what is at an address, and remembers which were made. */
+/** Responds to outgoing calls from a table of URLs, and records the calls. */
 export class StubEgress {
   readonly asked: string[] = []
   readonly #bodies: Readonly<Record<string, string>>
@@ -94,7 +94,7 @@ interface VerificationInput {
   readonly egress?: SchemeParts['egress']
 }
 
-/** What the gateway makes of a webhook. */
+/** The gateway's verdict on a webhook. */
 export async function verify({
   provider,
   secret,

@@ -56,7 +56,7 @@ const versioned = ({
 
 const svixNeeds = (name: string): string[] => [`${name}-id`, `${name}-timestamp`, `${name}-signature`]
 
-/** What Svix, and those who use it, send; signed by its own library. */
+/** Webhooks of Svix and its users, signed by its own library. */
 const bySvix = (provider: string, name: 'svix' | 'webhook'): Vector => ({
   provider,
   ...(provider === 'svix' && name === 'webhook' && { variant: 'under the standard names' }),
@@ -72,7 +72,7 @@ const bySvix = (provider: string, name: 'svix' | 'webhook'): Vector => ({
   },
 })
 
-/** Senders that sign a time and the content. */
+/** Senders that sign a timestamp and the content. */
 export const timestampedVectors: readonly Vector[] = [
   bySvix('svix', 'svix'),
   bySvix('svix', 'webhook'),

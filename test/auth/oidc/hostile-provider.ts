@@ -14,7 +14,7 @@ export const CALLBACK = 'https://idp.gate.test/oauth2/callback'
 // Making one takes longer than all else here.
 const pair = generateKeyPair('RS256', { extractable: true })
 
-/** An OpenID provider that says whatever a test wants, over real HTTP. */
+/** An OpenID provider with scripted responses, over real HTTP. */
 export class HostileProvider implements AsyncDisposable {
   readonly #server: Server
   readonly issuer: string
@@ -27,7 +27,7 @@ export class HostileProvider implements AsyncDisposable {
   idToken: (nonce: string) => Promise<string> | string = nonce => this.signed(this.claims(nonce))
   tokens: Record<string, unknown> = {}
   userInfo: Record<string, unknown> | undefined
-  /** How often each path was asked for. */
+  /** The number of requests for each path. */
   readonly asked: string[] = []
   /** What the token endpoint was sent last. */
   form = new URLSearchParams()

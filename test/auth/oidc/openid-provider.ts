@@ -61,7 +61,7 @@ export interface Page extends Pick<EdgeResponse, 'status' | 'text'> {
 export class EdgeBrowser {
   readonly #world: World
   readonly #jars = new Map<string, Map<string, string>>()
-  /** The hosts and paths that were asked for, in order. */
+  /** The requested hosts and paths, in order. */
   readonly path: string[] = []
 
   constructor(world: World) {

@@ -20,7 +20,7 @@ export class ProviderServer {
   user: User
   /** What the application is registered with. */
   callback = CALLBACK
-  /** What the user grants of what is asked for. */
+  /** Which of the requested scopes the user grants. */
   grants = (scopes: readonly string[]): readonly string[] => scopes
   /** What is answered under a path instead. */
   readonly instead = new Map<string, () => Answer | 'nothing'>()

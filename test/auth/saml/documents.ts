@@ -2,7 +2,7 @@ import { sign, verify } from 'node:crypto'
 import { SignedXml } from 'xml-crypto'
 import type { Identity } from '../../support/openssl.ts'
 
-/** What an identity provider puts into an answer; a test changes what it is about. */
+/** The contents of an identity provider's response; a test overrides what it is about. */
 export interface AssertionOptions {
   readonly id?: string
   readonly responseId?: string
@@ -14,7 +14,7 @@ export interface AssertionOptions {
   readonly recipient?: string
   readonly destination?: string
   readonly confirmation?: string
-  /** Undefined: the provider began by itself. */
+  /** Undefined: the flow was started by the provider. */
   readonly inResponseTo?: string | undefined
   /** In seconds from now. */
   readonly from?: number

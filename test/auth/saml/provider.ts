@@ -81,7 +81,7 @@ export class Provider implements AsyncDisposable {
     return this.#service
   }
 
-  /** The form that a browser sends to the service; `request` is what it answers, if anything. */
+  /** The form that a browser sends to the service; `request` is the id of the answered request, if any. */
   async form(request: string, relayState: string): Promise<string> {
     const { id, email, groups } = this.account
     const acs = String(this.#known.entityMeta.getAssertionConsumerService('post'))

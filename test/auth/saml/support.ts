@@ -25,7 +25,7 @@ import { Folder } from '../../support/folder.ts'
 export const ROUTE = 'edghtsrt_1'
 export const CONFIG = 'ec_1'
 export const ORIGIN = 'https://app.example.test'
-/** The request that answers are to, where nothing else is said. */
+/** The request id that responses refer to by default. */
 export const REQUEST_ID = '_request1'
 
 export const info = gatewayInfo({ domain: 'example.test' })
@@ -175,7 +175,7 @@ export class SamlFixture {
 /** Further routes of the edge with the same sign-in. */
 export const forms = { 'one route': [], 'several routes': ['edghtsrt_8', 'edghtsrt_9'] } as const
 
-/** How rigs are made with these keys, and what comes of an answer of the provider there. */
+/** Creates fixtures with these keys, and evaluates a response of the provider in them. */
 export const fixturesWith = (keys: Keys, others: readonly string[] = []) => ({
   rigOf: (changes: Partial<SamlSettings> = {}, placeId = ROUTE): SamlFixture =>
     new SamlFixture(settingsOf(keys, changes), { placeId, others }),

@@ -5,7 +5,7 @@ import { Problem } from '#base/errors.ts'
 import type { AuthResult, SignInConfig } from '#auth/sign-in/sign-in.ts'
 import { anna, Browser, cookiesOf, PAGE, ScriptedMethod, Site } from './support.ts'
 
-/** A method whose provider can be asked again. */
+/** A method whose provider supports revalidation. */
 class Asking extends ScriptedMethod {
   checks: AuthResult[] = []
   verdict: () => Promise<AuthResult> = async () => this.granted

@@ -124,7 +124,7 @@ export const offerOf = (
   { key = 'scripted', title = 'Provider' } = {},
 ): SignInOffer => ({ key, title, method, config: { ...config, ...changed } })
 
-/** Sign-in with a clock of its own, and a service behind that shows what it was sent. */
+/** Sign-in with its own clock, in front of a service that returns the request it got. */
 export class Site {
   readonly clock = new Clock()
   readonly book = new MemorySessions()
@@ -215,7 +215,7 @@ export const textOf = (reply: Reply): string => {
 export const locationOf = (reply: Reply): string => reply.head.fields.get('location') ?? ''
 export const cookiesOf = (reply: Reply): string[] => reply.head.fields.all('set-cookie')
 
-/** What browsers say of a request for a page. */
+/** The header of browsers for page navigation. */
 export const PAGE = 'Sec-Fetch-Mode: navigate\r\n'
 
 /** A browser: it keeps cookies by host, as far as these tests need it. */

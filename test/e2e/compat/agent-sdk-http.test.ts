@@ -19,7 +19,7 @@ const DELAYED_MS = 40
 
 const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` })
 
-/** A service that tells every byte it was sent up to the end of the request head. */
+/** A service that returns every byte it got up to the end of the request head. */
 const repeating = () =>
   createServer(socket => {
     let got = ''

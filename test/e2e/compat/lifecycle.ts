@@ -5,12 +5,12 @@ import type { Trial } from './trial.ts'
 
 export type Fields = Record<string, unknown>
 
-/** The life of one resource as its caller sees it, in the client's spelling. */
+/** The lifecycle of one resource as its caller sees it, with the client's field names. */
 interface Lifecycle {
   readonly create: Fields
-  /** What the answer has beyond or instead of what was given; undefined for what is never read back. */
+  /** Fields of the response that differ from the request or are added; undefined for fields that are never returned. */
   readonly made?: Fields
-  /** What later answers show otherwise than the first. */
+  /** Fields that later responses show differently from the first. */
   readonly readBack?: Fields
   readonly update: Fields
   /** What it then shows otherwise; of what only the server knows, as the answer has it. */
@@ -26,7 +26,7 @@ const defined = (body: Fields): Fields =>
 
 const SOON = 60_000
 
-/** What every resource tells about itself. */
+/** The fields of every resource. */
 async function assertIdentity(value: Value, api: Caller): Promise<void> {
   assert.match(value.id, /^[a-z]+_[0-9A-Za-z]{27}$/)
   assert.equal(typeof value.createdAt, 'string')
@@ -35,7 +35,7 @@ async function assertIdentity(value: Value, api: Caller): Promise<void> {
   assert.equal(body.id, value.id)
 }
 
-/** Makes, reads, lists, changes and removes a resource; every answer is compared with what was given. */
+/** Creates, reads, lists, updates and deletes a resource, and compares each response with the request. */
 export async function checkLifecycle(trial: Trial, api: Caller, lifecycle: Lifecycle): Promise<void> {
   const { create, made = {}, readBack = {}, update, updated = {}, within, wire } = lifecycle
   const first = await trial.works('create', [{ ...within, ...create }], async value => {
@@ -64,7 +64,7 @@ export async function checkLifecycle(trial: Trial, api: Caller, lifecycle: Lifec
   })
 }
 
-/** The life of one module of an edge or route. */
+/** The lifecycle of one module of an edge or route. */
 interface ModuleLifecycle {
   /** The owner: an id, or the ids of edge and route. */
   readonly of: string | { readonly edgeId: string; readonly id: string }

@@ -4,7 +4,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import { operations } from '#contract/operations.ts'
 import type { Client, Service, Value } from './client.ts'
 
-/** What became of one method of the client. */
+/** The result of one method of the client. */
 export interface Result {
   readonly service: string
   readonly method: string
@@ -43,7 +43,7 @@ async function watching<T>(action: () => Promise<T>): Promise<{ value: T; first:
   }
 }
 
-/** Calls the methods of one service and remembers what became of each. */
+/** Calls the methods of one service and records the result of each. */
 export class Trial {
   readonly service: string
   readonly results: Result[] = []
@@ -76,7 +76,7 @@ export class Trial {
     return value
   }
 
-  /** The call rejects because there is no such thing, for a reason that the table tells. */
+  /** The call rejects with 404, for a reason that the table shows. */
   async finds404(method: string, args: readonly unknown[], reason: string): Promise<void> {
     const { first } = await watching(() => this.rejects404(method, ...args))
     assert.equal(first.status, 404)

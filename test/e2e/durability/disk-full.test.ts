@@ -22,7 +22,7 @@ interface Backend {
   readonly description: string
 }
 
-/** Writes on several connections until each has been refused; resolves to what was made and the refusals. */
+/** Writes on several connections until each gets a rejection; resolves to the created resources and the rejections. */
 async function fill(api: Caller): Promise<{ made: Backend[]; refusals: Answer[] }> {
   const made: Backend[] = []
   const writer = async (_: unknown, name: number): Promise<Answer> => {

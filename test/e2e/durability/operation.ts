@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Answer, Caller } from '../../support/server.ts'
 import { isCreation, pathOf, resourceIn, type Body, type World } from './world.ts'
 
-/** One call and what it makes of a writer's resources. */
+/** One call and its effect on a writer's resources. */
 export interface Operation {
   readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   readonly path: string

@@ -7,7 +7,7 @@ import type { Body, World } from './world.ts'
 
 const MAX_RESOURCES = 24
 
-/** Makes calls one after another and knows what must come of those that were acknowledged. */
+/** Makes calls one after another and knows the required effect of the acknowledged ones. */
 export class Writer {
   readonly name: string
   readonly #random: Random
@@ -46,7 +46,7 @@ export class Writer {
     return answer
   }
 
-  /** Takes over what was found after a restart, if that can be what became of the calls. */
+  /** Accepts the state found after a restart, if the calls can have led to it. */
   accept(found: World): boolean {
     const unchanged = isDeepStrictEqual(found, this.world)
     if (!unchanged && !this.pending?.explains(this.world, found)) return false

@@ -50,7 +50,7 @@ export class World implements AsyncDisposable {
     return new World(await startServer({ egress_allow: '127.0.0.0/8,::1/128', ...settings }))
   }
 
-  /** Makes a resource; a refusal ends the test. */
+  /** Creates a resource; a rejection fails the test. */
   async make(path: string, body: Fields = {}): Promise<{ readonly id: string } & Record<string, unknown>> {
     const answer = await this.server.api.post(path, body)
     if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
@@ -79,7 +79,7 @@ export class World implements AsyncDisposable {
     return (await this.make(`/edges/https/${edge}/routes`, body)).id
   }
 
-  /** A backend that always says the same. */
+  /** A backend with a fixed response. */
   async fixedResponse(body: string, status_code = 200): Promise<string> {
     return (await this.make('/backends/http_response', { body, status_code })).id
   }

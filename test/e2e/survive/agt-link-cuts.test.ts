@@ -93,7 +93,7 @@ suite('a link that is cut repeatedly under load', () => {
         posts.filter(([key]) => (seen.get(key) ?? 0) > 1),
         [],
       )
-      // One that failed says that it may have been processed.
+      // The error of a failed request states that it may have been processed.
       const failed = posts.filter(([, { status }]) => status !== 200)
       assert.deepEqual(
         failed.filter(([, { status, code }]) => status !== 502 || code !== 'ERR_ADIT_90306'),

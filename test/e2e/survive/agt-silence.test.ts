@@ -12,7 +12,7 @@ const GONE_MS = isLongRun ? 20_000 : 60_000
 const ANSWER_MS = 10_000
 const RETRY = { baseMs: 50, capMs: 200 }
 
-/** What `adit` says on a system that cannot replace a running program. */
+/** The message of `adit` on a system that cannot replace a running program. */
 const WINDOWS = 'the agent cannot restart itself on Windows'
 
 /** When an agent changed its state. */

@@ -79,7 +79,7 @@ interface Return {
   readonly firstDelays: readonly number[]
 }
 
-/** Waits until every agent has been told that it is online again. */
+/** Waits until every agent is notified that it is online again. */
 async function returnOf(
   agents: readonly AgentProcess[],
   from: readonly number[],

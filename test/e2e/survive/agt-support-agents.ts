@@ -6,7 +6,7 @@ import {
   type EndpointOptions,
 } from '#agent/index.ts'
 
-/** What the program is asked to do: one agent for each list of endpoints. */
+/** The job of the program: one agent for each list of endpoints. */
 export interface AgentsJob {
   readonly agent: Pick<AgentOptions, 'server' | 'authtoken' | 'ca' | 'retry' | 'heartbeat' | 'metadata'>
   readonly endpoints: readonly (readonly EndpointOptions[])[]
@@ -14,7 +14,7 @@ export interface AgentsJob {
   readonly atOnce?: number
 }
 
-/** What it tells; all times are milliseconds since 1970. */
+/** The reports of the program; all times are milliseconds since 1970. */
 export type Report =
   | { readonly is: 'online'; readonly at: number }
   | { readonly is: 'lost'; readonly at: number; readonly retryInMs: number; readonly reason: string }

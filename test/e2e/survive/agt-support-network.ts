@@ -4,7 +4,7 @@ import type { LossDirection } from './agt-support-relay.ts'
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
-/** A cable between this machine and a namespace, on which packets get lost when asked. */
+/** A virtual cable between this machine and a network namespace, which can drop packets. */
 export class VirtualCable implements Disposable {
   readonly namespace = `agt${process.pid}`
   /** The end that is here, where the gateway listens. */

@@ -3,9 +3,9 @@ import type { GatewayProcess } from './agt-support.ts'
 
 type Body = Record<string, unknown>
 
-/** An agent that says what it likes: of another's session, of another's tunnels. */
+/** An agent that sends arbitrary messages, such as the session and tunnel ids of other agents. */
 async function rawAgent(gateway: GatewayProcess): Promise<TestAgent & Disposable> {
-  // Of a gateway it needs to know where it is and who vouches for it, and nothing else.
+  // Only the port and the root of the gateway are used.
   const where = { port: gateway.agentPort, rootPem: gateway.rootPem } as Gateway
   const agent = await TestAgent.connect(where)
   return Object.assign(agent, { [Symbol.dispose]: () => agent.drop() })

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { cut } from '#tunnel/splice.ts'
 import { HOST } from './agt-support.ts'
 
-/** Which bytes are lost: those to the gateway, those to the agent, or all. */
+/** Which bytes are dropped: those to the gateway, those to the agent, or all. */
 export type LossDirection = 'both' | 'to gateway' | 'to agent'
 
 interface Pair {
@@ -12,7 +12,7 @@ interface Pair {
   lost: LossDirection | undefined
 }
 
-/** A network between agents and their gateway that loses bytes without telling anybody, or breaks connections. */
+/** A relay between agents and their gateway that silently drops bytes, or breaks connections. */
 export class LossyRelay implements AsyncDisposable {
   /** How many connections were made so far. */
   count = 0
@@ -40,12 +40,12 @@ export class LossyRelay implements AsyncDisposable {
     return this.#pairs.size
   }
 
-  /** From now on the bytes of the connections there are get lost; both sockets stay open. */
+  /** Drops the bytes of the current connections from now on; both sockets stay open. */
   blackhole(lost: LossDirection): void {
     for (const pair of this.#pairs) pair.lost = lost
   }
 
-  /** Breaks the connections there are. */
+  /** Breaks the current connections. */
   cut(): void {
     for (const { near, far } of this.#pairs) {
       cut(near)

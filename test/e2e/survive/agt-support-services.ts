@@ -8,7 +8,7 @@ import { sleep } from './measurements.ts'
 const BLOCK = Buffer.alloc(65_536, 'x')
 const MIB = 1_048_576
 
-/** Writes as fast as it is taken, and ends; tells how much so far. It stops early where the connection does. */
+/** Writes as fast as the peer reads, then ends; `wrote` gets the bytes so far. Stops early if the connection closes. */
 export async function writeBytes(
   target: Writable,
   bytes: number,
@@ -24,7 +24,7 @@ export async function writeBytes(
   target.end()
 }
 
-/** Reads nothing for a while, then with a rest after each mebibyte; resolves to the number of bytes. */
+/** Reads nothing for a while, then pauses after each mebibyte; resolves to the number of bytes. */
 export async function readSlowly(source: Readable, restMs: number): Promise<number> {
   let [taken, rests] = [0, 0]
   await sleep(restMs * 5)
@@ -82,7 +82,7 @@ export class Services implements AsyncDisposable {
     if (word === 'echo') socket.pipe(socket)
     else if (word === 'pour') await writeBytes(socket, Number(bytes), more => (this.poured += more))
     else if (word === 'sip') socket.end(String(await readSlowly(socket, this.#restMs).catch(() => 0)))
-    // Any other word: it is never read again.
+    // Any other command: nothing more is read.
   }
 
   async #answer(asked: IncomingMessage, response: ServerResponse): Promise<void> {

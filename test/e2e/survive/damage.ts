@@ -59,7 +59,7 @@ export async function postgresRows(url: string): Promise<Rows & AsyncDisposable>
 
 /** Texts that are not the JSON of an object. */
 const wrongTexts = ['', 'null', '5', '"text"', '[]', 'true', '{"id":', '{]', '\uFFFD']
-/** None of them is true: a restriction that is enforced by damage would be obeyed, and it speaks of everybody. */
+/** None of them is true: a restriction that becomes enforced by damage would apply to everyone. */
 const wrongValues: readonly unknown[] = [
   null,
   0,

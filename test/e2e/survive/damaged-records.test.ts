@@ -147,7 +147,7 @@ async function assertServed(world: World, { ports, edge }: Made): Promise<void> 
   assert.equal((await api.patch(`/edges/https/${edge}`, { description: 'changed' })).status, 200)
 }
 
-/** Each damaged endpoint is refused, answers 404, or says with 503 why it is not served; some are still good. */
+/** Each damaged endpoint rejects, responds with 404, or responds with 503 and the reason; some still work. */
 async function visitVictims(world: World, { victimPorts }: Made): Promise<number> {
   let unservable = 0
   for (let count = 0; count < VICTIMS; count++)

@@ -55,7 +55,7 @@ suite('content that one side does not read', { timeout: 900_000 }, () => {
     await using world = await World.start()
     await using shorts = new ShortRequests(world)
     shorts.start(20)
-    // What a process takes once, for its first large downloads, is not what those who stop reading make it keep.
+    // Memory that the first large downloads need once is not counted as memory for clients that stop reading.
     await Promise.all((['http', 'https'] as const).map(scheme => download(world, scheme)))
     await until(() => shorts.answered > 20)
     using memory = new PeakMemory(world.pid)

@@ -37,7 +37,7 @@ class Addresses implements Disposable {
   }
 }
 
-/** A connection that has asked once and then is silent, as those of browsers are. */
+/** A connection that idles after one request, as those of browsers do. */
 async function idle(world: World, localAddress?: string): Promise<Socket> {
   const socket = await world.connect('https', { ...(localAddress && { localAddress }) })
   if (socket.closed) throw new Error('an idle connection was not taken')

@@ -9,7 +9,7 @@ import { closed } from '../../support/net.ts'
 
 const RATE = 100
 const HEADS = isLongRun ? 2000 : 200
-// An agent of another make is given 480 connections at once; who waits for one of them is not a slow reader.
+// Other agents may have 480 connections at once; a client that waits for one of them is not a slow reader.
 const READERS = 200
 // On a busy machine their sockets are closed later than the gateway wants; how much later is printed.
 const HEAD_LIMIT_MS = isLongRun ? 12_000 : 45_000
@@ -124,7 +124,7 @@ suite('slow clients', { timeout: 300_000, concurrency: !isLongRun }, () => {
   })
 })
 
-/** A paused client does not see that it was closed, so the gateway is asked. */
+/** A paused client does not notice the close, so the gateway's metrics are read. */
 async function openConnections(world: World): Promise<number> {
   const response = await fetch(`${world.gateway.api.url}/metrics`, {
     headers: { authorization: `Bearer ${world.gateway.api.token}` },

@@ -8,10 +8,10 @@ import { pathToFileURL } from 'node:url'
 const LIMIT_MS = 10
 /** What fails a test: the processor of a test machine may be half as fast. */
 export const SLOW_LIMIT_MS = 2 * LIMIT_MS
-/** What disturbs a measurement only makes it longer, so the shortest of several tells what the work takes. */
+/** Disturbances only lengthen a measurement, so the shortest of several is the cost of the work. */
 const ATTEMPTS = 25
 
-/** Measures how long the event loop of a server in a process of its own stands still. */
+/** Measures how long the event loop of a server process is blocked. */
 export class LoopProbe {
   readonly #socket: string
 
@@ -24,7 +24,7 @@ export class LoopProbe {
     return { LOOP_PROBE: this.#socket, NODE_OPTIONS: `--import=${program.href}` }
   }
 
-  /** In milliseconds, since it was last asked. */
+  /** In milliseconds, since the last call. */
   async longest(): Promise<number> {
     const request = get({ socketPath: this.#socket, agent: false })
     const [response] = (await once(request, 'response')) as [IncomingMessage]

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 
-/** Whether there is time for the sizes of the catalogue; without, the same is done in seconds. */
+/** Whether the run uses the sizes of the catalogue; the short run takes seconds. */
 export const isLongRun = process.env['TEST_LONG'] === '1'
 
 /** The memory of a process that is in use, in KiB. */
@@ -10,7 +10,7 @@ export function memoryOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }
 
-/** The largest figure that a process reaches until it is stopped. */
+/** The peak memory of a process. */
 export class PeakMemory implements Disposable {
   readonly before: number
   #highest: number
@@ -43,7 +43,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Prints what was measured, whether it is good or not. */
+/** Prints the measured figures, good or bad. */
 export function reportFigures(
   context: TestContext,
   figures: Readonly<Record<string, number | string>>,
@@ -59,7 +59,7 @@ export function reportFigures(
 
 export const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-/** Resolves when a stream takes more, or never will again. */
+/** Resolves when a stream has drained or is closed. */
 export async function untilDrained(stream: Writable): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   stream.once('drain', resolve).once('close', resolve)

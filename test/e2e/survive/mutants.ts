@@ -50,7 +50,7 @@ function frame(kind: number, id: number, body: Buffer, length = body.length): Bu
   return Buffer.concat([header, body])
 }
 
-/** Opens a stream and says something on it. */
+/** Opens a stream and sends bytes on it. */
 const opening = (pick: Pick, type: number, body: Buffer): Buffer =>
   frame(
     (frameTypes.data << 4) | SYN | one([0, FIN], pick),

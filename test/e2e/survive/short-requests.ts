@@ -79,7 +79,7 @@ export class ShortRequests implements AsyncDisposable {
     return percentile(this.latencies, 0.99)
   }
 
-  /** Forgets what was measured. */
+  /** Clears the measurements. */
   clear(): void {
     this.latencies.length = this.failures.length = 0
   }
@@ -94,7 +94,7 @@ export class ShortRequests implements AsyncDisposable {
     }, 5)
   }
 
-  /** Waits for those that run. */
+  /** Waits for pending requests. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await Promise.all(this.#running)
@@ -159,7 +159,7 @@ export class ShortRequests implements AsyncDisposable {
     }
   }
 
-  /** One connection for all, and the next one when it says goodbye. */
+  /** One connection for all requests, and a new one after its GOAWAY. */
   #open(): Promise<ClientHttp2Session> {
     this.#session ??= new Promise((resolve, reject) => {
       const authority = `https://${this.#world.address}:${this.#world.port('https')}`

@@ -13,7 +13,7 @@ const WEBSOCKETS = 50
 const DOWNLOADS = 20
 const DOWNLOAD_MS = 3000
 
-/** A WebSocket on which something is said all the time. */
+/** A WebSocket that exchanges messages all the time. */
 class Talk {
   readonly socket: WebSocket
   echoes = 0
@@ -72,7 +72,7 @@ async function talks(world: World): Promise<Talk[]> {
 const DRAIN_MS = 30_000
 const EXIT_MS = 35_000
 
-/** Stops a gateway while WebSockets talk, and sees to it that they have the time that the gateway gives. */
+/** Stops a gateway with active WebSockets, and asserts that they get the full drain time. */
 export async function stopWhileTalking(
   context: TestContext,
   environment: Record<string, string> = {},
@@ -113,7 +113,7 @@ export async function stopUnderLoad(
   await until(() => shorts.refused > 20, { what: 'connections are refused' })
   await shorts.stop()
   const sizes = await Promise.all(downloads.map(size => size()))
-  // What talks has its time as well, until it ends by itself.
+  // Active WebSockets get the same time before they are closed.
   assert.equal(spoken.filter(({ closedAt }) => closedAt !== undefined).length, 0, 'WebSockets were cut')
   const before = spoken.map(({ echoes }) => echoes)
   await until(() => spoken.every(({ echoes }, at) => echoes > (before[at] ?? 0)), {

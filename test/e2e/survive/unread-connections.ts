@@ -11,7 +11,7 @@ const STREAMS = 100
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const SETTINGS_INITIAL_WINDOW_SIZE = Buffer.from([0, 4])
 
-/** A client that takes what it can of an agent's connections and lets them stand still. */
+/** A client that opens as many of an agent's connections as it can and does not read them. */
 type Attack = (world: World, localAddress: string) => Promise<Socket>
 
 const bulk: [string, string][] = [
@@ -41,7 +41,7 @@ const send =
     return socket
   }
 
-/** What each does, and how many connections of it fill an agent. */
+/** The attacks, and how many connections of each fill an agent. */
 export const attacks: Readonly<Record<string, { readonly attack: Attack; readonly connections: number }>> = {
   'streams of HTTP/2 without a window': { attack: unreadStreams, connections: isLongRun ? 20 : 10 },
   'answers of HTTP/1 that are not read': {
@@ -62,6 +62,6 @@ export const attacks: Readonly<Record<string, { readonly attack: Attack; readonl
   },
 }
 
-/** Different loopback addresses, of which none is that of the honest. */
+/** Different loopback addresses, none of them used by the legitimate clients. */
 export const addresses = (count: number): string[] =>
   Array.from({ length: count }, (_, number) => `127.0.0.${number + 10}`)

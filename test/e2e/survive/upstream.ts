@@ -8,7 +8,7 @@ const BLOCK = Buffer.alloc(65_536, 'x')
 export const TICK_MS = 100
 export const TICK = Buffer.alloc(4096, 'y')
 
-/** The service behind the tunnel; the first part of a path says how it behaves, its parameters how much. */
+/** The service behind the tunnel; the first path segment selects its behaviour, the parameters the amount. */
 export class Upstream implements AsyncDisposable {
   readonly port: number
   readonly #server: Server

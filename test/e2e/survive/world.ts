@@ -72,7 +72,7 @@ export class World implements AsyncDisposable {
       throw new Error(`the gateway has ended: ${exitCode ?? signalCode}`)
   }
 
-  /** A connection, by TLS or not; errors end it and are no concern of the test. */
+  /** A connection, with or without TLS; its errors close it and do not fail the test. */
   async connect(scheme: 'http' | 'https', options: Readonly<ConnectOptions> = {}): Promise<Socket> {
     const { alpn = ['http/1.1'], localAddress } = options
     const where = { host: this.address, port: this.port(scheme), ...(localAddress && { localAddress }) }
@@ -85,7 +85,7 @@ export class World implements AsyncDisposable {
     return socket
   }
 
-  /** A connection as an agent opens it, on which nothing was said yet. */
+  /** A connection as an agent opens it, with nothing sent yet. */
   async agentSocket(): Promise<Socket> {
     const options = { host: '127.0.0.1', port: this.port('agent'), servername: 'localhost', ca: this.ca }
     const socket = connectTls(options)
@@ -134,11 +134,11 @@ interface ConnectOptions {
   readonly localAddress?: string
 }
 
-/** Unlike `once`, an error is no failure: a gateway at its limits may reset. */
+/** Unlike `once`, an error does not reject: a gateway at its limits may reset. */
 const openedOrClosed = (socket: Socket, opened: 'connect' | 'secureConnect'): Promise<void> =>
   new Promise(resolve => void socket.once(opened, () => resolve()).once('close', () => resolve()))
 
-/** What is read from a connection until it ends. */
+/** Everything read from a connection until it ends. */
 export async function allOf(socket: Socket): Promise<string> {
   const pieces: Buffer[] = []
   socket.on('data', (piece: Buffer) => pieces.push(piece))

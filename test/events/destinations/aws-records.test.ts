@@ -51,7 +51,7 @@ const services: readonly Service[] = [
 const putOf = (seen: Seen): Put => JSON.parse(seen.body.toString()) as Put
 
 for (const { name, operation, target, list, ending, maxRecord, maxCall } of services) {
-  /** Takes what the real one takes; `fails` says which records of a call are not. */
+  /** Accepts what the real service accepts; `fails` selects the rejected records of a call. */
   const put =
     (fails: (at: number, call: number) => boolean = () => false, calls = { count: 0 }): Answer =>
     (seen, response) => {

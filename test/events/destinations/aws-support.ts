@@ -15,7 +15,7 @@ export const auth = {
 
 const hex = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex')
 
-/** Computes the signature anew from what came over the wire, as AWS does, and says what is wrong with it. */
+/** Recomputes the signature from the received bytes, as AWS does, and returns what is wrong with it. */
 export function signatureFault(
   seen: Seen,
   name: string,
@@ -49,7 +49,7 @@ export function signatureFault(
   return createHmac('sha256', key).update(text).digest('hex') === signature ? undefined : 'signature'
 }
 
-/** A service of AWS that refuses what is not signed, then answers by the name of the operation. */
+/** An AWS service that rejects unsigned requests and responds by operation name. */
 export const awsService = (
   name: string,
   operations: Readonly<Record<string, Answer>>,
@@ -57,7 +57,7 @@ export const awsService = (
 ) =>
   service((seen, response) => {
     const fault = signatureFault(seen, name, keys(), now())
-    // As the real one does, the refusal repeats what it has got.
+    // Like the real service, the rejection repeats the request.
     const message = `The canonical string should have been ${JSON.stringify(seen.headers)} ${keys().secret}`
     if (fault !== undefined)
       return json(response, 403, { __type: 'InvalidSignatureException', message, fault })

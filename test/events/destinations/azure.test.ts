@@ -5,7 +5,7 @@ import { event, events, json, SECRET_MARK, NOW, partsWith, refused, send, servic
 
 const secret = `client${SECRET_MARK}&=+`
 
-/** The sign-in and the data collection endpoint. Each token is another one; `valid` says which is accepted. */
+/** The sign-in and the data collection endpoint. Each token is a new one; `valid` is the accepted one. */
 async function azure({ status = 204, lifetime = 3600 } = {}) {
   const clock = { now: NOW }
   const valid = new Set<string>()

@@ -46,7 +46,7 @@ export const events = (count: number): OutgoingEvent[] =>
 export const send = (destination: Destination, batch: readonly OutgoingEvent[]): Promise<void> =>
   destination.send(batch, new AbortController().signal)
 
-/** The error of a batch that must not be taken whole; it tells no secret. */
+/** The error of a batch that must not be accepted as a whole. It contains no secret. */
 export async function refused(sending: Promise<void>): Promise<DeliveryError> {
   const error = await sending.then(
     () => assert.fail('the batch was taken'),
@@ -70,7 +70,7 @@ export interface Seen {
 
 export type Answer = (seen: Seen, response: ServerResponse) => void
 
-/** A service on this machine that keeps what it was asked. */
+/** A service on this machine that records its requests. */
 export async function service(
   answer: Answer,
 ): Promise<Listening & { readonly url: string; readonly seen: Seen[] }> {

@@ -1,7 +1,7 @@
 import type { ResourceBody } from '#contract/body.ts'
 import type { Seen } from '../destinations/support.ts'
 
-/** An event as a service gets it. */
+/** An event as a service receives it. */
 export interface ReceivedEvent {
   readonly event_id: string
   readonly event_type: string
@@ -11,13 +11,13 @@ export interface ReceivedEvent {
   readonly object: ResourceBody
 }
 
-/** What is said of a target that does not work. */
+/** The error for a target that does not work. */
 interface ExpectedError {
   readonly code: number
   readonly says: RegExp
 }
 
-/** A service that events are sent to, in the words of one kind of target. */
+/** A service that receives events, for one kind of target. */
 export interface Vendor {
   readonly name: string
   /** With the right credentials. */
@@ -30,7 +30,7 @@ export interface Vendor {
   readonly arrived: () => readonly ReceivedEvent[]
 }
 
-/** Where services start, to be ended together. */
+/** The resources of a test's services, which are closed together. */
 export interface Stage {
   readonly stack: AsyncDisposableStack
   /** Those whose addresses are settings of the server and not in the target. */

@@ -173,7 +173,7 @@ suite('a connection before it has signed in', () => {
   test('is not closed for a slow gateway once its token is known', async t => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const loginMs = 10_000
-    // No other connection is let in before it has signed in.
+    // No other connection is accepted before it has signed in.
     await using gateway = await startGateway({ agents: { loginMs, unauthenticated: { total: 1 } } })
     const { directory, source } = gateway
     const add = directory.addSession.bind(directory)

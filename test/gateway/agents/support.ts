@@ -27,13 +27,13 @@ import { testLog } from '../../support/secrets.ts'
 
 type Body = Record<string, unknown>
 
-/** What is configured, kept in memory: the gateway hears of a change before `put` returns. */
+/** Configuration records in memory: the gateway is notified of a change before `put` returns. */
 export class MemorySource implements Source {
   readonly #rows = new Map<string, SourceRow>()
   #follower: Follower | undefined
   /** How often it was read for what others have changed. */
   refreshes = 0
-  /** What another process does meanwhile; the gateway does not hear of it before it asks. */
+  /** A change by another process, which the gateway does not notice before it polls. */
   elsewhere: (() => void) | undefined
 
   async refresh(): Promise<void> {
@@ -86,7 +86,7 @@ export class MemorySource implements Source {
     return { id, token }
   }
 
-  /** Lets only these ranges in. */
+  /** Allows only these ranges. */
   restrict(type: 'agent' | 'endpoints', enforced: boolean, ...ranges: string[]): string {
     const policy = this.put('ip_policy', newId('ipp'), {})
     for (const cidr of ranges)
@@ -102,7 +102,7 @@ export class MemorySource implements Source {
 
 export const info = gatewayInfo({ version: '0.1.0-test', httpPort: 8080, httpsPort: 8443 })
 
-/** Keeps what would have been logged. */
+/** Records log lines. */
 export function recordingLog(): { log: Log; lines: { level: string; fields: Body; text: string }[] } {
   const lines: { level: string; fields: Body; text: string }[] = []
   const at = (level: string) => (fields: Body, text: string) => void lines.push({ level, fields, text })
@@ -119,7 +119,7 @@ export interface GatewayOptions {
   readonly log?: Log
 }
 
-/** The side of the gateway that agents see, on a port of its own. */
+/** The agent listener of a gateway, on a free port. */
 export async function startGateway(options: GatewayOptions = {}) {
   authority ??= makeLocalRoot('test').then(root => LocalAuthority.open(root))
   const { log = testLog() } = options
@@ -294,7 +294,7 @@ export class TestAgent {
     return call(this.session, { type: streamTypes.patchTunnelState, request, answer: messages.plainAnswer })
   }
 
-  /** The connection is lost without a word. */
+  /** The connection is reset without GOAWAY. */
   drop(): void {
     this.socket.destroy()
   }

@@ -47,7 +47,7 @@ suite('a static backend', () => {
   })
 
   test('retries idempotent requests when a pooled connection was closed, but no others', async () => {
-    // Each connection answers one request and closes at the next without a word.
+    // Each connection responds to one request and is closed at the next without a response.
     const site = createTcpServer(socket => {
       socket.on('error', () => undefined)
       socket.once('data', () => {

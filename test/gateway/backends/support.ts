@@ -19,7 +19,7 @@ import { listening, type Listening } from '../../support/net.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** Records of backends, as the API keeps them. */
+/** Backend records as the API stores them. */
 export const records = {
   fixed: (port: number, tls = false, host = '127.0.0.1') => ({
     kind: 'static_backend',
@@ -51,7 +51,7 @@ const noAgents: AgentDialer = {
   probe: () => Promise.resolve(false),
 }
 
-/** Makes the first of the records, with those it leads to. */
+/** Builds the first record, with the backends it refers to. */
 export function build(rows: Readonly<Record<string, Kept>>, options: Partial<BackendParts> = {}): Backend {
   const parts: BackendParts = {
     edge: 'https',
@@ -123,7 +123,7 @@ export interface Service extends Listening {
   readonly asked: { readonly text: string; readonly headers: IncomingMessage['headers'] }[]
 }
 
-/** A service that answers with its name, unless told otherwise. */
+/** A service that responds with its name by default. */
 export async function service(name: string, answer?: RequestListener): Promise<Service> {
   const asked: Service['asked'] = []
   const local = await listening(
@@ -141,7 +141,7 @@ export async function service(name: string, answer?: RequestListener): Promise<S
   return { ...local, asked, [Symbol.asyncDispose]: () => local[Symbol.asyncDispose]() }
 }
 
-/** A service that takes connections and closes each when it has read from it. */
+/** A service that accepts connections and closes each after the first read. */
 export const closingService = (): Promise<Listening> =>
   listening(
     createTcpServer(socket => {
@@ -158,7 +158,7 @@ export const client: ClientConnection = {
   serverName: undefined,
 }
 
-/** All that comes on a stream whose own side is ended. */
+/** Everything read from a stream whose sending side is ended. */
 function readStream(stream: ByteStream): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -171,7 +171,7 @@ function readStream(stream: ByteStream): Promise<string> {
   })
 }
 
-/** Opens a connection without HTTP, says something and reads until the end. */
+/** Opens a connection without HTTP, sends a text and reads to the end. */
 export async function exchangeBytes(backend: Backend, text: string): Promise<string> {
   if (backend.dial === undefined) throw new Error('The backend knows only HTTP.')
   return readStream(await backend.dial(client, Buffer.from(text)))

@@ -27,7 +27,7 @@ const answering =
   }
 
 const well = answering('200 OK', name => name)
-/** Its service cannot be reached, and it says so. */
+/** Its service is unreachable, and it reports that. */
 const unreachable = answering('502 Bad Gateway', () => DIAL_FAILURE)
 /** Its service reads and closes. */
 const silent: Manner = stream =>
@@ -66,7 +66,7 @@ class Group implements AsyncDisposable {
     return Id
   }
 
-  /** How many connections each agent was asked for. */
+  /** The number of connections opened at each agent. */
   asked(name: string): number {
     return this.agents.get(name)?.proxied.length ?? 0
   }

@@ -88,7 +88,7 @@ async function nodes(parts: AsyncDisposableStack): Promise<PeerLinks> {
   return links('a', () => Promise.reject(new DialError('offline', 'no agent here')))
 }
 
-/** Sends all bytes in writes of all sizes, while it reads what comes back; resolves to a hash of that. */
+/** Sends all bytes in writes of all sizes, reads the response meanwhile, and resolves to its hash. */
 async function exchange(stream: ByteStream, sent: Buffer, isSlow: boolean): Promise<string> {
   const { promise: closed, resolve, reject } = Promise.withResolvers<void>()
   const hash = createHash('sha256')

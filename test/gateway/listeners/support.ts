@@ -48,7 +48,7 @@ export async function startUpstream(serve: (socket: Socket) => void): Promise<Se
 
 export const portOf = (server: Pick<Server, 'address'>): number => (server.address() as AddressInfo).port
 
-/** A way through a tunnel, of which both ends are ours, to a port of this machine. */
+/** An upstream through a tunnel to a port of this machine. */
 export function tunnelTo(port: number, more: Partial<L4Upstream> = {}): L4Upstream {
   const { gateway } = sessionPair(
     {},
@@ -57,7 +57,7 @@ export function tunnelTo(port: number, more: Partial<L4Upstream> = {}): L4Upstre
   return { dial: (_, first) => gateway.open(streamTypes.proxy, first), ...more }
 }
 
-/** Responds to one request with what is known about the client. */
+/** Responds to one request with the client connection. */
 export function describeClient(
   protocol: string,
 ): (socket: Socket, client: HttpClientConnection) => ServedHttp {
@@ -114,7 +114,7 @@ export async function ticket(port: number, options: ConnectionOptions): Promise<
   return session
 }
 
-/** Asks once and reads the body of the answer. */
+/** Sends one request and reads the response body. */
 export async function ask(socket: Socket): Promise<Record<string, unknown>> {
   socket.write('GET / HTTP/1.1\r\n\r\n')
   const text = (await buffer(socket)).toString()

@@ -292,7 +292,7 @@ suite('compressed content', () => {
   })
 })
 
-/** A gateway on a socket whose service answers what the test says. */
+/** A gateway on a socket, whose service responds as the test sets. */
 const served = (answer: Endpoint) => startFixture({ answer: exchange => handler(exchange, answer) })
 
 const visit = async (port: number, accepted: string): Promise<IncomingMessage> => {

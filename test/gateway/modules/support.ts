@@ -12,7 +12,7 @@ import { httpClient, requestHead } from '../../support/records.ts'
 /** For modules that are built by themselves. */
 export const parts = modulePartsFor(info)
 
-/** The modules that an agent asks for. */
+/** The modules for an agent's options. */
 export const tunnelModules = (agent: BindOptions): readonly Handler[] =>
   modulesFor(info).build({ rows: [], agent }, { id: 'tn_test' }).handlers
 

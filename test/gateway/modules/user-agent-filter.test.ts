@@ -47,7 +47,7 @@ suite('user agent filter', () => {
     test(`answers ${status} to ${name}`, async () => {
       const handler = fromRecord([...allow], [...deny])
       assert.equal(await verdict(handler, fields), status)
-      // From memory it says the same.
+      // The cached verdict is the same.
       assert.equal(await verdict(handler, fields), status)
       const ofAgent = fromAgent({ allow, deny })
       assert.ok(ofAgent)

@@ -169,7 +169,7 @@ suite('websocket to tcp', () => {
     const piece = Buffer.alloc(65_536, 'y')
     let written = 0
     while (service.write(piece) && written < 2000) written++
-    // Only as much goes on as the buffers of the system take.
+    // No more is forwarded than the buffers of the system hold.
     assert.ok(written < 2000)
     const all = messagesFrom(client, (written + 1) * piece.length)
     client.resume()

@@ -26,7 +26,7 @@ async function startPorts() {
   }
 }
 
-/** A service that says everything back. */
+/** An echo service. */
 function echo(agent: TestAgent): void {
   agent.onProxied = stream =>
     stream.attach({
@@ -56,7 +56,7 @@ suite('a TCP port', () => {
     await agent.unbind(Id)
     await world.keeper.settled()
     assert.deepEqual(world.ports.ports, [])
-    // What runs goes on.
+    // Pending requests continue.
     assert.equal(await say(socket, 'again'), 'again')
     socket.destroy()
     await assert.rejects(once(connect(portOf(url), '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })

@@ -12,7 +12,7 @@ interface Recorder {
   readonly all: string[]
 }
 
-/** A service that answers once a request is complete, and keeps what it was sent. */
+/** A service that responds once a request is complete, and records it. */
 function recorder(): Recorder {
   const all: string[] = []
   const whole: string[] = []

@@ -9,7 +9,7 @@ import { tunnelRecord } from '../../support/records.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
 
-/** A service that answers with what it was asked. */
+/** A service that responds with the request it got. */
 const echo = (): Server =>
   createHttp((request, response) => {
     void bodyOf(request).then(body =>

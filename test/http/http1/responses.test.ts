@@ -6,7 +6,7 @@ import { until } from '../../support/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n'
 
-/** A service that says the given bytes to whatever it is asked. */
+/** A service that responds to everything with the given bytes. */
 const saying = (text: string, then: (socket: Socket) => void = () => undefined) =>
   createServer(socket => {
     socket.on('data', () => {
@@ -286,7 +286,7 @@ suite('retries', () => {
     await client.answer()
     assert.equal(set.dialled.length, 1)
     const open = (): (number | undefined)[] => [set.upstreamSockets.size, set.gateway?.streams]
-    // Neither end hears of it first.
+    // Neither end is notified first.
     await until(() => open().every(count => count === 0))
     assert.deepEqual(open(), [0, 0])
   })

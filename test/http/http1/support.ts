@@ -40,7 +40,7 @@ export interface FixtureOptions {
 
 /** A gateway with one tunnel, its agent and the service behind, all on sockets of this machine. */
 export class Http1Fixture implements AsyncDisposable {
-  /** Streams the agent was asked for. */
+  /** The number of streams opened at the agent. */
   readonly dialled: ProxyHeader[] = []
   readonly served: Served[] = []
   readonly upstreamSockets = new Set<Socket>()

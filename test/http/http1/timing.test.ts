@@ -209,7 +209,7 @@ suite('H1-06: an upgrade', () => {
   })
 })
 
-/** A service that never answers, and hears when the gateway has left it. */
+/** A service that never responds, and reports when the gateway disconnects. */
 function silentService() {
   const left = Promise.withResolvers<string>()
   const upstream = createServer(socket => socket.resume().on('end', () => left.resolve('left')))
@@ -373,7 +373,7 @@ suite('timeouts and draining', () => {
 const MIB = 1_048_576
 const BULK = (process.env['TEST_LONG'] ? 1024 : 256) * MIB
 
-/** Memory of this process over what it was, at its highest while the work ran. */
+/** The peak memory growth of this process during the work. */
 async function growth(work: () => Promise<void>): Promise<number> {
   globalThis.gc?.()
   const before = process.memoryUsage.rss()

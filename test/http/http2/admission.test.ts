@@ -16,7 +16,7 @@ const without = (name: string) => usual.filter(([key]) => key !== name)
 const replaced = (name: string, value: string): [string, string][] =>
   usual.map(([key, old]) => [key, key === name ? value : old])
 
-/** Heads that must not get through, whatever they are answered with. */
+/** Heads that must not be forwarded, whatever the response is. */
 const refused: Record<string, [string, string][]> = {
   'upper case in a name': [...usual, ['X-A', 'b']],
   'an underscore in a name': [...usual, ['content_length', '5']],

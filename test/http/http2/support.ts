@@ -86,7 +86,7 @@ export function reply(status: number, text: string, lines = ''): Reply {
   return { head: { status, reason: '', framing: body.framing, fields: new Fields(lines) }, body }
 }
 
-/** Content that a test feeds by hand, and which tells how it was held back. */
+/** A body that a test feeds by hand, and which counts pauses. */
 export class ManualBody implements Body {
   readonly framing: Framing
   paused = false

@@ -10,7 +10,7 @@ import { tunnelBackend } from '#gateway/backends/tunnel.ts'
 import { SocketStream } from './support.ts'
 import { tunnelRecord } from '../../support/records.ts'
 
-/** A tunnel whose upstream asked for HTTP/2. */
+/** A tunnel whose upstream uses HTTP/2. */
 export const tunnel = tunnelRecord({
   address: { scheme: 'https', host: 'shop.example' },
   url: 'https://shop.example',

@@ -15,7 +15,7 @@ const HOST = 'shop.example.test'
 const BODY_BYTES = 64 * 1024
 const MEMORY_BYTES = 1_048_576
 
-/** Repeats what it gets; some paths make responses of a special form. */
+/** Echoes requests; some paths have special responses. */
 function shop(request: IncomingMessage, response: ServerResponse): void {
   const { url = '' } = request
   if (url.startsWith('/large')) {

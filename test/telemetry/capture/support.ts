@@ -24,7 +24,7 @@ export class CaptureWorld extends World {
     return new CaptureWorld(server)
   }
 
-  /** Turns capture on, and waits until the gateway captures what `visit` asks for. */
+  /** Turns capture on, and waits until the gateway captures the request of `visit`. */
   async capture(
     target: Record<string, unknown>,
     visit: () => Promise<{ requestId: string }>,

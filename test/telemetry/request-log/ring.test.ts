@@ -12,7 +12,7 @@ const reply: Reply = {
   body: noBody,
 }
 
-/** A ring, and who has asked at what in it. */
+/** A ring, and the owner and time of each of its requests. */
 class Kept {
   readonly ring: RequestRing
 

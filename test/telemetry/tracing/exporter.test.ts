@@ -23,7 +23,7 @@ const span = (number: number): Span => ({
   status: { code: 0 },
 })
 
-/** An exporter in a hurry, with all that it counts and says. */
+/** An exporter with short timers, its counters and its log. */
 function exporting(url: string, pace: Partial<ExporterPace> = {}) {
   const registry = new Registry()
   const sent = registry.counter('sent', '')

@@ -36,7 +36,7 @@ export function factsOf(attributes: Attributes): Record<string, string | number>
   )
 }
 
-/** A collector of OpenTelemetry that keeps what it is sent. */
+/** An OpenTelemetry collector that stores what it receives. */
 export class Collector implements AsyncDisposable {
   readonly batches: Batch[] = []
   /** Every call, refused ones included. */
@@ -72,7 +72,7 @@ export class Collector implements AsyncDisposable {
     return this.batches.flatMap(({ spans }) => spans)
   }
 
-  /** Resolves once it is so; it is looked at after each call. */
+  /** Resolves when the condition holds; it is checked after each call. */
   async until(isSo: () => boolean): Promise<void> {
     await until(isSo, { next: () => new Promise<void>(resolve => this.#changed.push(resolve)) })
   }

@@ -84,7 +84,7 @@ suite('what is reported about a connection', () => {
     const knock = async (): Promise<void> => {
       const options = { host: HOST, port: world.httpsPort, servername: 'tls.adit.localhost' }
       const client = connectTls({ ...options, ALPNProtocols: ['x1'] })
-      // The service does not use TLS: it returns what it was sent.
+      // The service does not use TLS: it echoes.
       await assert.rejects(once(client, 'secureConnect'))
       client.destroy()
     }

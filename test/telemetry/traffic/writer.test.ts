@@ -88,7 +88,7 @@ const typesOf = {
   lines: 'object',
 } as const
 
-/** The value at a dotted name, and nothing beside it on the way. */
+/** The value at a dotted name; every object on the way has only that field. */
 function only(text: string, name: string): unknown {
   return name.split('.').reduce<unknown>((value, part) => {
     assert.deepEqual(Object.keys(value as object), [part], name)

@@ -17,7 +17,7 @@ export async function openHoldingProxy(gatewayPort: number) {
   const { port, [Symbol.asyncDispose]: close } = await listening(server)
   return {
     port,
-    /** Every connection is gone without a word. */
+    /** Every connection is reset without notice. */
     cut: () => {
       for (const socket of pairs) cut(socket)
     },

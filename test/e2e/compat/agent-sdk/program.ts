@@ -14,7 +14,7 @@ const objects: SdkObject[] = [sdk]
 
 const send = (answer: Answer): void => void process.send?.(answer)
 
-/** Functions and servers cannot be sent: names stand for them. */
+/** Functions and servers cannot be sent, so names represent them. */
 function argument(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if ('callback' in value)
@@ -34,7 +34,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(names.map(name => [name, Reflect.get(value, name)]))
 }
 
-/** An object stays here, and a number stands for it; of a listener all that it tells about itself goes along. */
+/** An object stays here and is represented by a number; for a listener, its properties are sent too. */
 function fact(value: unknown): RemoteObject | RemoteObject[] | undefined {
   if (Array.isArray(value)) return value.map(each => fact(each) as RemoteObject)
   if (typeof value !== 'object' || value === null) return undefined

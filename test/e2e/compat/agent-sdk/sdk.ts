@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestServer } from '../../../support/server.ts'
 import type { Answer, RemoteObject, Step } from './messages.ts'
 
-/** What an agent must be told to find a gateway and be let in. */
+/** What an agent needs to connect to a gateway and sign in. */
 interface GatewayAccess {
   readonly server_addr: string
   readonly root_cas: string
@@ -28,10 +28,10 @@ class SdkError extends Error {
   }
 }
 
-/** In the place of a function of the application: its calls become events. */
+/** Represents a function of the application: its calls become events. */
 export const callback = (name: string): object => ({ callback: name })
 
-/** In the place of a server of the application: it answers with this text and the path. */
+/** Represents a server of the application, which responds with this text and the path. */
 export const serving = (text: string): object => ({ serves: text })
 
 /** The published SDK in a process of its own. */

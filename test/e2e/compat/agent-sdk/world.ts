@@ -4,7 +4,7 @@ import { accessTo, Sdk } from './sdk.ts'
 import { rootOf, visit, type Seen, type VisitOptions } from './visits.ts'
 import { listening } from '../../../support/net.ts'
 
-/** What the service behind the tunnel saw of a request. */
+/** A request as the service behind the tunnel got it. */
 export interface Echo {
   readonly method: string
   readonly url: string
@@ -13,7 +13,7 @@ export interface Echo {
   readonly body: string
 }
 
-/** A service that tells what it was asked. */
+/** A service that returns the requests it gets. */
 export const echoServer = () =>
   createServer(async (request, response) => {
     let body = ''

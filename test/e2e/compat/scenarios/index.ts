@@ -9,7 +9,7 @@ import { events } from './events.ts'
 import { names } from './names.ts'
 import { online } from './online.ts'
 
-/** Calls every method of one service of the client and compares what it resolves to. */
+/** Calls every method of one service of the client and compares the results. */
 export type Scenario = (trial: Trial, world: World) => Promise<void>
 export type Scenarios = Readonly<Record<string, Scenario>>
 

@@ -27,7 +27,7 @@ export const names: Scenarios = {
       made: { certificateId: undefined, certificate: ref('/tls_certificates', certificateId) },
       update: { ...update, certificateManagementPolicy: managed },
       updated({ certificateManagementStatus }) {
-        // The server of these tests has no authority, and says so.
+        // The server of these tests has no CA, and reports that.
         const { renewsAt, provisioningJob: job } = certificateManagementStatus
         assert.deepEqual([renewsAt, job.errorCode, typeof job.startedAt], [null, 'INTERNAL_ERROR', 'string'])
         return { certificate: null, certificateManagementStatus }

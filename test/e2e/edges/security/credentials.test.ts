@@ -100,7 +100,7 @@ suite('authentication cannot be bypassed', () => {
     assert.deepEqual([kept.description, kept.compression], ['', null])
   })
 
-  /** What other gateways have let pass, or what asks to be treated as something else. */
+  /** Requests that other gateways have forwarded, or that pretend to be something else. */
   const magic: readonly (readonly [lines: string, target?: string | undefined, method?: string])[] = [
     ...[
       'GoogleHC/1.0',

@@ -17,7 +17,7 @@ export const routes: readonly RouteSpec[] = [
   { name: 'only', host: OTHER, path: '/only', guard: 'ip_restriction' },
 ]
 
-/** Where a request led, and which modules saw it. */
+/** The route of a request, and the modules that processed it. */
 export interface Reason {
   readonly route: string | undefined
   readonly modules: readonly string[]
@@ -80,14 +80,14 @@ export class GuardedEdge implements AsyncDisposable {
     }
   }
 
-  /** What the gateway says of a request. */
+  /** The gateway's record of a request. */
   async reason(requestId: string): Promise<Reason> {
     const { status, body } = await this.world.server.api.get(`/requests/${requestId}`)
     if (status !== 200) throw new Error(`${requestId}: ${status}`)
     return this.#shown(body)
   }
 
-  /** The same of all requests so far, by their ids. */
+  /** The records of all requests so far, by id. */
   async reasons(): Promise<ReadonlyMap<string, Reason>> {
     const found = new Map<string, Reason>()
     for (let page: string | null = '/requests?limit=100'; page !== null;) {

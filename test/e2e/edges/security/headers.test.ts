@@ -85,7 +85,7 @@ const dropped = (name: string): string[] => [
   name.replace('-', '!'),
 ]
 
-/** With an underscore nothing is let in at all. */
+/** Fields with an underscore are always removed. */
 const underscored = (name: string): string[] =>
   name.includes('-')
     ? [name.replaceAll('-', '_'), name.replace('-', '_'), capitals(name).replaceAll('-', '_')]

@@ -216,7 +216,7 @@ suite('SEC-22 a page that a client gets is safe', () => {
     assert.doesNotMatch(answer.text, /<b>/)
   })
 
-  /** As far as the provider, which then says what the test wants. */
+  /** Up to the provider, whose response the test scripts. */
   async function begun(host: string): Promise<{ state: string; cookie: string; to: string }> {
     const got = await visit(host)
     const to = String(got.headers['location'])

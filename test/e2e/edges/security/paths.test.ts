@@ -23,7 +23,7 @@ suite('a path with several interpretations', () => {
   })
   after(() => edge[Symbol.asyncDispose]())
 
-  /** Compares everything that tells what became of requests with the reference. */
+  /** Compares all records of the requests with the reference. */
   async function judge(seen: readonly Seen[]): Promise<void> {
     assert.deepEqual(edge.secret.taken(), [], 'a service behind a guard was reached')
     const got = new Map(

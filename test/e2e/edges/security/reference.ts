@@ -1,11 +1,11 @@
-/** Which route answers for which path; a word of its own, so that it shares nothing with what is tested. */
+/** Which route responds for which path. Written separately, so that it shares nothing with the tested code. */
 export interface RouteSpec {
   readonly name: string
   /** Of a host alone; of all otherwise. */
   readonly host?: string
   readonly path: string
   readonly exact?: boolean
-  /** The module that stands before it, and refuses. */
+  /** The module in front of it, which rejects. */
   readonly guard?: 'ip_restriction' | 'user_agent_filter'
 }
 
@@ -17,7 +17,7 @@ export type Decision =
 
 const MOST_UNDOINGS = 3
 
-/** What a request for this target is to meet. */
+/** The required decision for this target. */
 export function decide(target: string, host: string, routes: readonly RouteSpec[]): Decision {
   const form = originForm(target, host)
   if (form === undefined) return { kind: 'refused' }

@@ -10,7 +10,7 @@ const HOST = 'shop.adit.localhost'
 const SPOKEN2 = 'second.adit.localhost'
 const FOREIGN = 'shop.example.test'
 
-/** What a service says, and what its clients get of it under the shared domain; undefined: nothing. */
+/** A response of the service, and what its clients get under the shared domain; undefined: nothing. */
 const cases: readonly (readonly [name: string, sent: string, got: string | undefined])[] = [
   ['set-cookie', 'a=1; Path=/; Domain=adit.localhost; Secure', 'a=1; Path=/; Secure'],
   ['set-cookie', 'b=1; DOMAIN = .Adit.Localhost', 'b=1'],

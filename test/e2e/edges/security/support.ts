@@ -34,7 +34,7 @@ export function readAnswer(bytes: Buffer): Answered {
 
 const httpsPort = ({ server }: World): number => server.bound.https?.port ?? 0
 
-/** A connection by TLS, for whatever bytes. */
+/** A TLS connection for raw bytes. */
 export async function secured(world: World, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const socket = connectTls({
     host: '127.0.0.1',
@@ -47,7 +47,7 @@ export async function secured(world: World, options: ConnectionOptions = {}): Pr
   return socket
 }
 
-/** Sends bytes, and takes what comes until the other side has finished. */
+/** Sends bytes, and reads until the peer has finished. */
 export async function exchanged(socket: Socket, bytes: Buffer | string): Promise<Buffer> {
   socket.on('error', () => undefined)
   socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
@@ -155,7 +155,7 @@ export class Recorder implements AsyncDisposable {
     return new Recorder(server, sockets, requests)
   }
 
-  /** What came since it was last asked. */
+  /** The requests since the last call. */
   taken(): string[] {
     return this.#requests.splice(0)
   }
