@@ -4,11 +4,10 @@ import { commandLine } from '#cli/agent/argv.ts'
 import type { CommandSet } from '#cli/command-set.ts'
 import { completionCommand } from '#cli/completion.ts'
 import { adoptHostedVariables } from '#cli/invoked-as.ts'
-import { inheritExit, isKnown, programFor, programWith, runCommand } from '#bin/run-command.ts'
+import { isKnown, programFor, programWith, runCommand } from '#bin/run-command.ts'
 
 /** The program with the given commands and those that call the API. */
 export async function programOf(commands: CommandSet): Promise<Command> {
-  const program = programWith(withCompletion(commands))
   const { apiCommand } = await import('#cli/api-command.ts')
   const { requestsCommand } = await import('#cli/requests/command.ts')
   const { dashboardCommand } = await import('#cli/dashboard.ts')
@@ -17,7 +16,8 @@ export async function programOf(commands: CommandSet): Promise<Command> {
   const { statusCommand } = await import('#cli/status/command.ts')
   const { reloadCommand } = await import('#cli/reload.ts')
   const { settingsCommand } = await import('#cli/settings.ts')
-  for (const command of [
+  return programWith([
+    ...Object.values(withCompletion(commands)).map(make => make()),
     apiCommand(),
     requestsCommand(),
     statusCommand(),
@@ -27,8 +27,6 @@ export async function programOf(commands: CommandSet): Promise<Command> {
     clusterCommand(),
     dashboardCommand(),
   ])
-    program.addCommand(inheritExit(command))
-  return program
 }
 
 /** Runs the command line of this process. */
@@ -41,7 +39,7 @@ export async function runProgram(commands: CommandSet): Promise<void> {
 /** Runs the command that the words of a command line name, and sets the exit code. */
 export async function runLine(words: readonly string[], commands: CommandSet): Promise<void> {
   // The API commands are derived from the whole contract, which takes longer than all others: only on demand.
-  const line = commandLine(words)
+  const line = commandLine(words.length === 0 ? ['--help'] : words)
   const known = withCompletion(commands)
   await runCommand(isKnown(line, known) ? programFor(line, known) : await programOf(commands), line)
 }

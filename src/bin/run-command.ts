@@ -1,22 +1,23 @@
 import { Command, CommanderError } from 'commander'
 import { ExitError } from '#base/exit-error.ts'
 import { spelledOut, type CommandLine } from '#cli/agent/argv.ts'
+import { addGrouped } from '#cli/command-groups.ts'
 import type { CommandSet } from '#cli/command-set.ts'
 import { failureOf } from '#cli/failure.ts'
 import { HOSTED_VERSION, hostedError, isHostedName } from '#cli/invoked-as.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
 /** The program with these commands and no others. */
-export function programWith(commands: CommandSet): Command {
+export function programWith(commands: readonly Command[]): Command {
   const program = new Command('adit')
-    .description('Tunnels and ingress on a machine of your own.')
+    .description('Self-hosted tunnels and ingress.')
     .version(isHostedName ? `ngrok version ${HOSTED_VERSION}` : metadata.version)
     .exitOverride()
-  for (const make of Object.values(commands)) program.addCommand(inheritExit(make()))
+  addGrouped(program, commands.map(inheritExit))
   return program
 }
 
-export function inheritExit(command: Command): Command {
+function inheritExit(command: Command): Command {
   for (const inner of command.commands) inheritExit(inner)
   return command.exitOverride()
 }
@@ -27,7 +28,7 @@ export const isKnown = ({ words: [first = ''] }: CommandLine, commands: CommandS
 
 /** The program for a line whose command is known, without the others. */
 export function programFor({ words: [first = ''] }: CommandLine, { [first]: make }: CommandSet): Command {
-  return programWith(make === undefined ? {} : { [first]: make })
+  return programWith(make === undefined ? [] : [make()])
 }
 
 /** Runs the command that a line names, and sets the exit code. */

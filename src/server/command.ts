@@ -2,44 +2,58 @@ import { Command } from 'commander'
 import { recordRunning } from '#base/running-server.ts'
 import { flagOf, fullDocOf, readWithSources, variableOf } from '#base/read-settings.ts'
 import { notifyServiceManager } from '#base/service-manager.ts'
+import { captureSettings } from '#base/settings/captures.ts'
+import { domainSettings } from '#base/settings/domains.ts'
+import { listenerSettings } from '#base/settings/listeners.ts'
+import { outgoingSettings } from '#base/settings/outgoing.ts'
+import { pageSettings } from '#base/settings/pages.ts'
+import { runtimeSettings } from '#base/settings/runtime.ts'
+import { serverSettings } from '#base/settings/server.ts'
 import type { Setting } from '#base/settings/setting.ts'
-import { settings } from '#base/settings.ts'
+import { usageLimitSettings } from '#base/settings/usage-limits.ts'
 import { findStarter, type Starter } from '#server/succession.ts'
 import { supervise } from '#server/supervise.ts'
 
-const all: [string, Setting<unknown>][] = Object.entries(settings)
+const groups: readonly (readonly [heading: string, settings: Readonly<Record<string, Setting<unknown>>>])[] =
+  [
+    ['Server:', serverSettings],
+    ['Listeners:', listenerSettings],
+    ['Usage limits:', usageLimitSettings],
+    ['Domains and certificates:', domainSettings],
+    ['Runtime:', runtimeSettings],
+    ['Pages:', pageSettings],
+    ['Captures:', captureSettings],
+    ['Outgoing connections:', outgoingSettings],
+  ]
 
-function help(part: [string, Setting<unknown>][]): string {
-  const lines = part.map(([name, spec]) => {
-    const usual = spec.fallback === undefined ? '' : ` (default ${spec.fallback})`
-    return `  ${flagOf(name).padEnd(19)} ${variableOf(name).padEnd(22)} ${fullDocOf(spec)}${usual}`
-  })
-  return lines.join('\n')
-}
-
-const helpText = (): string => `
+const HELP = `
 Every setting is a flag, an environment variable or a key of the YAML file given with --config
 (ADIT_CONFIG), in order of precedence. The file's keys are the flags without leading dashes, with underscores: data_dir.
-
-${help(all)}
-
 "off" disables a listener.
 `
+
+function description(name: string, spec: Setting<unknown>): string {
+  const usual = spec.fallback === undefined ? '' : `; default ${spec.fallback}`
+  return `${fullDocOf(spec)} (${variableOf(name)}${usual})`
+}
 
 /** `adit serve`: runs the platform until it is stopped. */
 export function serveCommand(): Command {
   const command = new Command('serve')
     .description("Run the platform: management API, gateway and agents' listener.")
     .option('--config <file>', 'YAML file with settings')
-    .addHelpText('after', helpText())
+    .addHelpText('after', HELP)
     .action(async (options: Record<string, string>) => {
       // Before the settings are read, because its mark is not a setting.
       const starter = findStarter()
       // A process that cannot serve must exit, which its open channel would prevent.
       await run(options, starter).finally(() => starter?.leave())
     })
-  for (const [name, { example, doc }] of all)
-    command.addOption(command.createOption(`${flagOf(name)} <${example}>`, doc).hideHelp())
+  for (const [heading, settings] of groups)
+    for (const [name, spec] of Object.entries(settings)) {
+      const flags = `${flagOf(name)} <${spec.example}>`
+      command.addOption(command.createOption(flags, description(name, spec)).helpGroup(heading))
+    }
   return command
 }
 

@@ -43,6 +43,14 @@ suite('the help of', () => {
       assert.equal(make().name(), name)
     }
     for (const name of ['api', 'requests', 'completion']) assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
+    const headings = stdout.split('\n').filter(line => line.endsWith(':'))
+    assert.deepEqual(headings, ['Options:', 'Tunnels:', 'Agent:', 'Server:', 'Management:', 'Other:'])
+  })
+
+  test('adit without a command prints the same', async () => {
+    const { stdout, code } = await runCommand([])
+    assert.equal(code, 0)
+    assert.equal(stdout, (await runCommand(['--help'])).stdout)
   })
 })
 

@@ -79,6 +79,12 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
     problem: /ADIT_DOMAINE is not a setting/,
     fix: /did you mean ADIT_DOMAIN\?/,
   }),
+  'a flag of the server': () => ({
+    args: ['serve', '--domian', 'x'],
+    code: 2,
+    problem: /unknown option '--domian'/,
+    fix: /Did you mean --domain\?/,
+  }),
   'a value': () => ({
     ...serve({ ADIT_WORKERS: 'many' }),
     code: 2,

@@ -73,7 +73,7 @@ function tunnelCommand({ kind, argument, doc, examples }: TunnelCommand): Comman
 function startCommand(): Command {
   const command = new Command('start')
     .description('Start tunnels of the configuration file.')
-    .argument('[names...]', 'Which ones.')
+    .argument('[names...]', 'Their names.')
     .option('--all', 'Start all tunnels.')
     .option('--none', 'Start none: programs open them through the local API.')
   addAgentFlags(command)
