@@ -11,7 +11,7 @@ const HOUR = 3_600_000
 const LONGEST_MS = 24 * HOUR
 
 /** The challenge types for a domain, in order of preference. */
-export const waysFor = (
+export const challengeTypesFor = (
   { challengeTarget }: ManagedDomain,
   visits: readonly ChallengeType[],
 ): readonly ChallengeType[] => (challengeTarget === undefined ? visits : ['dns-01'])
@@ -58,7 +58,7 @@ export function challengeBody(
 }
 
 /** Whether a name is validated; throws when that is no longer possible. */
-export function isProven(authorization: Authorization): boolean {
+export function isValidated(authorization: Authorization): boolean {
   const { status, challenges, name } = authorization
   if (status === 'valid') return true
   const failed = challenges.find(challenge => challenge.status === 'invalid')

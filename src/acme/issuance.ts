@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Accounts } from '#acme/accounts.ts'
 import type { Authorization, ChallengeType, Order } from '#acme/answers.ts'
-import { challengeBody, choose, isProven, isUnknownOrder, waysFor } from '#acme/authorize.ts'
+import { challengeBody, choose, isValidated, isUnknownOrder, challengeTypesFor } from '#acme/authorize.ts'
 import type { AcmeAccount, AcmeClient } from '#acme/client.ts'
 import type { Domains, ManagedDomain } from '#acme/domains.ts'
 import { checkedCertificate } from '#acme/checked-certificate.ts'
@@ -53,7 +53,7 @@ export class Issuance {
   async run(domain: ManagedDomain, order: HeldOrder, signal: AbortSignal): Promise<void> {
     const { accounts, visits, timings, now } = this.#options
     const until = now() + timings.patienceMs
-    const ways = waysFor(domain, visits)
+    const ways = challengeTypesFor(domain, visits)
     for (;;) {
       try {
         return await accounts.use(account => this.#proceed({ domain, order, account, signal, until }))
@@ -136,7 +136,7 @@ export class Issuance {
     for (const url of authorizations) {
       run.signal.throwIfAborted()
       const authorization = await client.authorization(run.account, url)
-      if (isProven(authorization)) continue
+      if (isValidated(authorization)) continue
       isNew = (await this.#publish(run, authorization)) || isNew
       asked.push(url)
     }
@@ -155,18 +155,18 @@ export class Issuance {
   async #convince(run: OrderRun, url: string): Promise<void> {
     const { client } = this.#options
     const first = await client.authorization(run.account, url)
-    if (!isProven(first)) {
+    if (!isValidated(first)) {
       const challenge = choose(first, this.#ways(run))
       if (challenge.status === 'pending') await client.respond(run.account, challenge.url)
     }
     await this.#poll(run, async () => {
       const authorization = await client.authorization(run.account, url)
-      return { done: isProven(authorization), retryAt: authorization.retryAt, value: undefined }
+      return { done: isValidated(authorization), retryAt: authorization.retryAt, value: undefined }
     })
   }
 
   #ways({ domain, order }: OrderRun): readonly ChallengeType[] {
-    const ways = waysFor(domain, this.#options.visits)
+    const ways = challengeTypesFor(domain, this.#options.visits)
     const { challenge } = order.body
     return challenge === null ? ways : ways.filter(type => type === challenge)
   }

@@ -4,7 +4,7 @@ import type { Dns } from '#acme/dns.ts'
 import type { PublicDomain } from '#domains/domain-advice.ts'
 
 /** The state of the domain's certificate. */
-export type CertificateStanding =
+export type CertificateState =
   /** `why` is a whole sentence. */
   | { readonly is: 'never'; readonly why: string }
   /** `looksAt`: the DNS check failed, and this is when it is repeated. */
@@ -15,7 +15,7 @@ export type CertificateStanding =
 export interface Site {
   /** The domain's URL. */
   readonly url: string
-  certificate(): Promise<CertificateStanding>
+  certificate(): Promise<CertificateState>
   /** The fingerprint of the served certificate; rejects when there is none. */
   shown(): Promise<string | undefined>
 }
@@ -124,7 +124,7 @@ class Ordering {
   }
 
   /** A DNS failure from before is outdated; the next check counts. */
-  #text(standing: Exclude<CertificateStanding, { is: 'never' }>): string {
+  #text(standing: Exclude<CertificateState, { is: 'never' }>): string {
     const looksAt = standing.is === 'waiting' ? standing.looksAt : undefined
     this.#firstLook ??= looksAt ?? ''
     return looksAt === undefined || looksAt !== this.#firstLook

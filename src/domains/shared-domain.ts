@@ -10,7 +10,7 @@ import { reservedDomain } from '#contract/kinds/reserved-domain.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import type { Stored } from '#contract/shape.ts'
 import { domainAdvice, isLocalName, publicDomain } from '#domains/domain-advice.ts'
-import { watchDomain, type CertificateStanding, type Site, type Watching } from '#domains/domain-watch.ts'
+import { watchDomain, type CertificateState, type Site, type Watching } from '#domains/domain-watch.ts'
 import { hostHere } from '#base/listen-on.ts'
 import type { Store } from '#store/store.ts'
 
@@ -76,7 +76,7 @@ function siteOf({ settings, store, https }: SharedDomainParts): Site {
 }
 
 /** The certificate state of a reserved name; undefined if none is expected. */
-export async function certificateOf(domain: string, store: Store): Promise<CertificateStanding | undefined> {
+export async function certificateOf(domain: string, store: Store): Promise<CertificateState | undefined> {
   const row = await store.holder({ namespace: DOMAINS, value: domain })
   if (row?.kind !== reservedDomain.name) return undefined
   const {
@@ -98,7 +98,7 @@ export async function certificateOf(domain: string, store: Store): Promise<Certi
   }
 }
 
-async function thereOf(id: string, store: Store): Promise<CertificateStanding | undefined> {
+async function thereOf(id: string, store: Store): Promise<CertificateState | undefined> {
   const row = await store.get(id)
   if (row?.kind !== tlsCertificate.name) return undefined
   const { certificate_pem: pem } = JSON.parse(row.body) as Stored<typeof tlsCertificate.shape>

@@ -81,7 +81,7 @@ export class Restarts {
     try {
       this.#current = await this.#start()
     } catch (error) {
-      this.#log.error({ error }, 'the server was not replaced and goes on')
+      this.#log.error({ error }, 'the server was not replaced and continues')
       await before.send('unshare')
       this.#isBusy = false
       return

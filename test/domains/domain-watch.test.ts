@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { watchDomain, type CertificateStanding, type Site } from '#domains/domain-watch.ts'
+import { watchDomain, type CertificateState, type Site } from '#domains/domain-watch.ts'
 
 const target = { domain: 'example.com', addresses: ['198.51.100.7', '2001:db8::7'] }
 const url = 'https://example.com'
@@ -12,7 +12,7 @@ function inTurn<Value>(values: readonly Value[]): () => Value | undefined {
   return () => values[Math.min(turn++, values.length - 1)]
 }
 
-function siteOf(states: readonly (CertificateStanding | Error)[], shown: readonly (string | Error)[]): Site {
+function siteOf(states: readonly (CertificateState | Error)[], shown: readonly (string | Error)[]): Site {
   const [state, view] = [inTurn(states), inTurn(shown)]
   const orThrow = <Value>(value: Value | Error | undefined): Value => {
     if (value === undefined || value instanceof Error) throw value ?? new Error('nothing')

@@ -26,7 +26,7 @@ suite('SIGUSR2 replaces the server', () => {
     await using program = await start({ ADIT_DATA_DIR: folder.path }, ['--config', config])
     writeFileSync(config, 'region: [\n')
     program.child.kill('SIGUSR2')
-    await logged(program, 'the server was not replaced and goes on')
+    await logged(program, 'the server was not replaced and continues')
     const key = readFileSync(join(folder.path, 'api-key'), 'utf8').trim()
     const made = await new Caller(program.url, key).post('/ip_policies')
     assert.equal(made.status, 201)

@@ -1,5 +1,5 @@
 import type { Call, Deps, Principal } from '#api/call.ts'
-import { Guesses } from '#api/dashboard/guesses.ts'
+import { PasswordAttempts } from '#api/dashboard/password-attempts.ts'
 import { findLink } from '#api/dashboard/links.ts'
 import { isPassword, passwordHash } from '#api/dashboard/password-hash.ts'
 import { passwordWrite, storedHash } from '#api/dashboard/password-rows.ts'
@@ -37,12 +37,12 @@ const bodyOf = (row: Row): UserBody => JSON.parse(row.body) as UserBody
 export class SignIns {
   readonly #options: SignInsOptions
   readonly #rejected: RejectedSignIns
-  readonly #guesses: Guesses
+  readonly #attempts: PasswordAttempts
 
   constructor(options: SignInsOptions) {
     this.#options = options
     this.#rejected = new RejectedSignIns(options)
-    this.#guesses = new Guesses(options.now)
+    this.#attempts = new PasswordAttempts(options.now)
   }
 
   /** Of two requests with the same link, one succeeds. */
@@ -61,17 +61,17 @@ export class SignIns {
   async withPassword(given: { email: string; password: string }, client: BrowserClient): Promise<string> {
     const { store } = this.#options
     const email = given.email.toLowerCase()
-    this.#guesses.require(email, client.ip)
+    this.#attempts.require(email, client.ip)
     const row = await store.holder({ namespace: 'user_email', value: email })
     const hash = row && (await storedHash(row.id, store))
     const isRight = await isPassword(given.password, hash)
     if (!row || !isRight || !bodyOf(row).active) {
-      this.#guesses.failed(email, client.ip)
+      this.#attempts.failed(email, client.ip)
       const known = row && { user: { id: row.id, email } }
       await this.#rejected.record({ method: 'password', reason: 'wrong password', client, ...known })
       return fail('sign_in_rejected')
     }
-    this.#guesses.succeeded(email, client.ip)
+    this.#attempts.succeeded(email, client.ip)
     return retryOnConflict(
       () => this.#start(row, { ...client, method: 'password', apiKey: null }, []),
       () => fail('conflict'),
@@ -123,9 +123,9 @@ export class SignIns {
     const { store } = this.#options
     const email = person.email.toLowerCase()
     const known = await storedHash(person.id, store)
-    this.#guesses.require(email, call.ip)
+    this.#attempts.require(email, call.ip)
     if (known !== undefined && !(await isPassword(current ?? '', known))) {
-      this.#guesses.failed(email, call.ip)
+      this.#attempts.failed(email, call.ip)
       fail('password_wrong', { field: 'current_password' })
     }
     requireGoodPassword(password, person)

@@ -15,7 +15,7 @@ export const amazon: OAuthProvider = {
     api: 'https://api.amazon.com',
   },
   scopes: () => ['profile'],
-  async look(api) {
+  async lookUp(api) {
     const { user_id: id, name, email } = await api.get('/user/profile', profile)
     // There is no flag: the address is the login name, which Amazon has verified.
     return { id, username: email, name, email, vouched: true }

@@ -22,7 +22,7 @@ export const facebook: OAuthProvider = {
   scopes: () => ['email'],
   emailScope: 'email',
   forceReauth: { auth_type: 'reauthenticate' },
-  async look(api) {
+  async lookUp(api) {
     const proof = `appsecret_proof=${api.proof()}`
     const { id, name, email } = await api.get(`/me?fields=id,name,email&${proof}`, me)
     const { data } = await api.get(`/me/permissions?limit=${MAX_PERMISSIONS}&${proof}`, permissions)

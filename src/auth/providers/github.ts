@@ -82,7 +82,7 @@ export const github = (base: string): OAuthProvider => ({
   emailScope: 'user:email',
   implied,
   forceReauth: { prompt: 'select_account' },
-  async look(api, lookup) {
+  async lookUp(api, lookup) {
     const { id, login, name } = await api.get('/user', user, headers)
     const addresses = await api.get(`/user/emails?per_page=${PAGE}`, emails, headers)
     const primary = addresses.find(each => each.primary)

@@ -10,7 +10,7 @@ export const gitlab = (base: string): OAuthProvider => ({
   scopes: () => ['openid', 'profile', 'email'],
   emailScope: 'email',
   forceReauth: { prompt: 'login' },
-  async look(api) {
+  async lookUp(api) {
     const { sub, nickname, name, email, email_verified } = await api.get('/userinfo', userInfo)
     return { id: sub, username: nickname, name, email, vouched: email_verified }
   },

@@ -25,7 +25,7 @@ export const google: OAuthProvider = {
   // The only prompt that Google can be made to repeat.
   forceReauth: { prompt: 'select_account' },
   issuer: 'https://accounts.google.com',
-  async look(api) {
+  async lookUp(api) {
     const { sub, name, email, email_verified } = await api.get('/userinfo', userInfo)
     return { id: sub, username: email, name, email, vouched: email_verified }
   },

@@ -34,7 +34,7 @@ export const linkedin: OAuthProvider = {
   scopes: owners => (isOld(owners) ? OLD : ['openid', 'profile', 'email']),
   // LinkedIn supports PKCE for native applications only: one with a secret is rejected when it sends a verifier.
   withoutProof: true,
-  async look(api, { scopes }) {
+  async lookUp(api, { scopes }) {
     if (isOld(scopes)) return oldLook(api)
     const { sub, name, email, email_verified } = await api.get('/userinfo', userInfo)
     return { id: sub, username: email, name, email, vouched: email_verified }

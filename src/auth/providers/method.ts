@@ -144,9 +144,9 @@ export class OAuthMethod implements SignInMethod {
   async #enter(tokens: Tokens): Promise<AuthResult> {
     const { accessToken, refreshToken, granted } = tokens
     if (granted) this.#checkScopes(granted)
-    const { addresses, look } = this.#provider
+    const { addresses, lookUp } = this.#provider
     const api = new ProviderApi(this.#calls, addresses.api, this.#application, accessToken)
-    const user = await look(api, this.#lookup)
+    const user = await lookUp(api, this.#lookup)
     if (user.id === '') this.#calls.trouble('it does not identify the user')
     if (user.granted) this.#checkScopes(user.granted)
     this.#admit(user)

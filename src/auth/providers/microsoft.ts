@@ -35,7 +35,7 @@ export const microsoft: OAuthProvider = {
   unlisted: new Set(['offline_access', 'openid', 'profile', 'email']),
   forceReauth: { prompt: 'login' },
   chooseAccount: { prompt: 'select_account' },
-  async look(api) {
+  async lookUp(api) {
     const found = await api.get('/me?$select=id,displayName,mail,userPrincipalName', me)
     const email = emailOf(found.mail, found.userPrincipalName)
     return {

@@ -72,5 +72,5 @@ export interface OAuthProvider {
   readonly issuer?: string
   /** True if PKCE makes the provider reject the client. */
   readonly withoutProof?: boolean
-  readonly look: (api: ProviderApi, lookup: UserLookup) => Promise<ProviderUser>
+  readonly lookUp: (api: ProviderApi, lookup: UserLookup) => Promise<ProviderUser>
 }

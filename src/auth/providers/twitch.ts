@@ -19,7 +19,7 @@ export const twitch: OAuthProvider = {
   scopes: () => ['user:read:email'],
   emailScope: 'user:read:email',
   forceReauth: { force_verify: 'true' },
-  async look(api) {
+  async lookUp(api) {
     const { data } = await api.get('/users', users, { 'client-id': api.application.id })
     const [user = { id: '', login: '', display_name: '', email: '' }] = data
     // Only verified addresses are returned.

@@ -13,7 +13,7 @@ import { ASSERTION, PROTOCOL, SUCCESS } from '#auth/saml/names.ts'
 import type { SamlPlace } from '#auth/saml/place.ts'
 import { formReply } from '#auth/saml/post-form.ts'
 import { messageInQuery } from '#auth/saml/redirect-signature.ts'
-import { checkedXml, checkEnvelope, decodedText, refuseDisguises } from '#auth/saml/response.ts'
+import { checkedXml, checkEnvelope, decodedText, rejectDisguises } from '#auth/saml/response.ts'
 import { newId, redirectUrl } from '#auth/saml/sign.ts'
 import { signatureIn, SignatureFault, verified } from '#auth/saml/signature.ts'
 import { servesAt } from '#auth/saml/target.ts'
@@ -55,7 +55,7 @@ export async function readLogout(exchange: Exchange, place: SamlPlace, now: numb
 
 function signedRequest(xml: string, place: SamlPlace): Element {
   const request = readMessage(xml)
-  refuseDisguises(request)
+  rejectDisguises(request)
   const signature = signatureIn(request)
   if (signature === undefined) throw new SignatureFault('it is not signed')
   return verified(request, signature, place.provider.keys)
@@ -63,7 +63,7 @@ function signedRequest(xml: string, place: SamlPlace): Element {
 
 function checkedRequest(request: Element, place: SamlPlace, now: number): Omit<LogoutRequest, 'relayState'> {
   if (!isNamed(request, PROTOCOL, 'LogoutRequest')) throw new XmlFault('it is not a LogoutRequest')
-  refuseDisguises(request)
+  rejectDisguises(request)
   one(request, ASSERTION, 'Issuer')
   checkEnvelope(request, place, place.sloUrl)
   checkTimes(request, now)

@@ -25,7 +25,7 @@ export function readResponse(encoded: string, place: SamlPlace, now: number): Ac
   return checkedXml(() => {
     const response = readMessage(decodedText(base64(encoded)))
     if (!isNamed(response, PROTOCOL, 'Response')) unreadable('it is not a Response')
-    refuseDisguises(response)
+    rejectDisguises(response)
     refuseFailure(response)
     const { message, assertion } = signedParts(response, place)
     checkEnvelope(message, place, place.acsUrl)
@@ -56,7 +56,7 @@ export function decodedText(bytes: Buffer): string {
 }
 
 /** Constructs that make two parsers see different messages. */
-export function refuseDisguises(message: Element): void {
+export function rejectDisguises(message: Element): void {
   const elements = within(message)
   if (elements.some(({ localName }) => localName?.startsWith('Encrypted'))) fail('saml_encrypted')
   const ids = elements.flatMap(({ attributes }) =>

@@ -5,22 +5,22 @@ import { kinds } from '#contract/kinds/index.ts'
 type Change = 'created' | 'updated' | 'deleted'
 /** Changes of a resource over time. */
 type LifecycleEvent = 'expiring' | 'expired' | 'rejected'
-export type Happening = Change | LifecycleEvent
+export type EventAction = Change | LifecycleEvent
 
 const verbs = { created: 'create', updated: 'update', deleted: 'delete' } as const
 const changes = Object.keys(verbs) as readonly Change[]
 /** What happens to resources without an operation of the API on them. */
-const lifecycleEvents: Readonly<Record<string, readonly Happening[]>> = {
+const lifecycleEvents: Readonly<Record<string, readonly EventAction[]>> = {
   // Sign-ins, and rejected ones.
   dashboard_session: ['created', 'rejected'],
   passkey: ['created'],
   tls_certificate: ['expiring', 'expired'],
 }
 
-const typeOf = (name: string, what: Happening): string => `${name}_${what}.v0`
+const typeOf = (name: string, what: EventAction): string => `${name}_${what}.v0`
 
 /** The event for this action on this kind of resource; undefined for kinds without events. */
-export function auditEvent(kind: Kind, what: Happening): string | undefined {
+export function auditEvent(kind: Kind, what: EventAction): string | undefined {
   return kind.event === false || kind.live ? undefined : typeOf(kind.event ?? kind.name, what)
 }
 

@@ -77,7 +77,7 @@ const broughtBy = ({ BasicAuth, Auth }: BindOptions): PasswordLogin[] => [
   ...(Auth === '' ? [] : [loginOf(Auth)]),
 ]
 
-interface PasswordTerms {
+interface PasswordConfig {
   readonly endpoint: string
   /** The wrong passwords of clients at all endpoints. */
   readonly guesses: Penalties
@@ -93,7 +93,7 @@ interface PasswordTerms {
  */
 function basicAuth(
   logins: readonly PasswordLogin[],
-  { endpoint, guesses, realm, allowOptions = false }: PasswordTerms,
+  { endpoint, guesses, realm, allowOptions = false }: PasswordConfig,
 ): Handler {
   // Digests have one length, so comparing them does not reveal the length of the secrets either.
   const key = randomBytes(32)

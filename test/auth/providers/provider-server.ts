@@ -87,7 +87,7 @@ export class ProviderServer {
     const { authorize, token } = this.shape.addresses('')
     if (asked.path === authorize) return this.#authorize(asked.query)
     if (asked.path === token) return this.#token(asked.form)
-    return this.#look(asked)
+    return this.#lookUp(asked)
   }
 
   #authorize(query: URLSearchParams): Answer {
@@ -135,7 +135,7 @@ export class ProviderServer {
     return { body: this.shape.tokens(access, refresh, scopes) }
   }
 
-  #look(asked: Asked): Answer {
+  #lookUp(asked: Asked): Answer {
     const bearer = /^Bearer (.+)$/.exec(asked.headers.authorization ?? '')?.[1] ?? ''
     const scopes = this.#access.get(bearer)
     if (!scopes) return this.shape.tokenRefusal ?? { status: 401, body: { message: 'Bad credentials' } }

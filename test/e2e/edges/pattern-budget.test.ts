@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import type { AgentError } from '#agent/agent-error.ts'
 import { signIn } from '../../agent/support.ts'
-import { GatewayProcess } from '../survive/agt-support.ts'
+import { GatewayProcess } from '../survive/agent-support.ts'
 import { visit } from '../compat/agent-sdk/visits.ts'
 import { World } from './world.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { cut } from '#tunnel/splice.ts'
-import { HOST } from './agt-support.ts'
+import { HOST } from './agent-support.ts'
 
 /** Which bytes are dropped: those to the gateway, those to the agent, or all. */
 export type LossDirection = 'both' | 'to gateway' | 'to agent'

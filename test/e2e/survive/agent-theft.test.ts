@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { AgentError, type AgentStatus, connect } from '#agent/index.ts'
-import { GatewayProcess } from './agt-support.ts'
-import { numberIn, rawSignIn } from './agt-support-raw.ts'
+import { GatewayProcess } from './agent-support.ts'
+import { numberIn, rawSignIn } from './agent-support-raw.ts'
 import { isLongRun, reportFigures, sleep } from './measurements.ts'
 import { until } from '../../support/until.ts'
 

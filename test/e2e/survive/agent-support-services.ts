@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer as createWeb, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
-import { HOST } from './agt-support.ts'
+import { HOST } from './agent-support.ts'
 import { sleep } from './measurements.ts'
 
 const BLOCK = Buffer.alloc(65_536, 'x')

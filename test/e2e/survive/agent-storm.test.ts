@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { after, before, suite, test, type TestContext } from 'node:test'
 import { web, type Service } from '../../agent/support.ts'
-import { AgentProcess, GatewayProcess, HOST } from './agt-support.ts'
+import { AgentProcess, GatewayProcess, HOST } from './agent-support.ts'
 import { isLongRun, memoryOf, percentile, reportFigures, sleep } from './measurements.ts'
 import { until } from '../../support/until.ts'
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import type { LossDirection } from './agt-support-relay.ts'
+import type { LossDirection } from './agent-support-relay.ts'
 
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,5 +1,5 @@
 import { type Gateway, TestAgent } from '../../gateway/agents/support.ts'
-import type { GatewayProcess } from './agt-support.ts'
+import type { GatewayProcess } from './agent-support.ts'
 
 type Body = Record<string, unknown>
 

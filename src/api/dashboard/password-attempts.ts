@@ -15,7 +15,7 @@ const THRESHOLD_MS = 0.81 * BLOCK_MS
 const costs = { pair: BLOCK_MS / 5, network: BLOCK_MS / 20, account: BLOCK_MS / 50 } as const
 
 /** Slows down guessing of passwords. */
-export class Guesses {
+export class PasswordAttempts {
   readonly #penalties: Penalties
 
   constructor(now: () => number) {

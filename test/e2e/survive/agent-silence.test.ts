@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { type Agent, type AgentOptions, type AgentStatus, connect } from '#agent/index.ts'
-import { GatewayProcess } from './agt-support.ts'
-import { type LossDirection, LossyRelay } from './agt-support-relay.ts'
+import { GatewayProcess } from './agent-support.ts'
+import { type LossDirection, LossyRelay } from './agent-support-relay.ts'
 import { isLongRun, reportFigures } from './measurements.ts'
 import { until } from '../../support/until.ts'
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentOptions } from '#agent/index.ts'
 import { type Process, spawnServer } from '../../support/server.ts'
-import type { AgentsJob, Report } from './agt-support-agents.ts'
+import type { AgentsJob, Report } from './agent-support-agents.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
 import { newFolder } from '../../support/folder.ts'
@@ -133,7 +133,7 @@ export class AgentProcess implements AsyncDisposable {
 
   /** In a network namespace of its own where one is named. */
   constructor(order: AgentsJob, namespace?: string) {
-    const program = join(import.meta.dirname, 'agt-support-agents.ts')
+    const program = join(import.meta.dirname, 'agent-support-agents.ts')
     const enter = { execPath: 'ip', execArgv: ['netns', 'exec', namespace ?? '', process.execPath] }
     this.child = fork(program, [], {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],

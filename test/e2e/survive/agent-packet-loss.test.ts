@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { AgentProcess, GatewayProcess } from './agt-support.ts'
-import { VirtualCable } from './agt-support-network.ts'
-import type { LossDirection } from './agt-support-relay.ts'
+import { AgentProcess, GatewayProcess } from './agent-support.ts'
+import { VirtualCable } from './agent-support-network.ts'
+import type { LossDirection } from './agent-support-relay.ts'
 import { isLongRun, reportFigures, sleep } from './measurements.ts'
 import { until } from '../../support/until.ts'
 
