@@ -97,9 +97,9 @@ suite('a signature', () => {
     const sent = post({ 'X-Slack-Signature': signature, 'X-Slack-Request-Timestamp': stamp }, CONTENT)
     const webhook = webhookOf(sent, NOW)
     const twice = new Fields(`${webhook.fields.text}x-slack-request-timestamp: ${stamp}\r\n`)
-    const verify = senders['slack']?.(SECRET, { egress: new StubEgress() })
-    assert.deepEqual(await verify?.(webhook), { kind: 'verified' })
-    assert.equal((await verify?.({ ...webhook, fields: twice }))?.kind, 'refused')
+    const verifySlack = senders['slack']?.(SECRET, { egress: new StubEgress() })
+    assert.deepEqual(await verifySlack?.(webhook), { kind: 'verified' })
+    assert.equal((await verifySlack?.({ ...webhook, fields: twice }))?.kind, 'refused')
   })
 })
 
