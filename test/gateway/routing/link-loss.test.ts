@@ -133,7 +133,7 @@ suite('a request whose agent lost its connection', () => {
   test('is retried when another agent got the address while the process of the earlier one refused it', async () => {
     let refusals = 1
     let moved = async (): Promise<unknown> => undefined
-    await using plan = await startPlan({ info: { reconnect_wait: WAIT_MS / 1000 } }, ({ sessions }) => ({
+    await using plan = await startRouter({ info: { reconnect_wait: WAIT_MS / 1000 } }, ({ sessions }) => ({
       dial: async (...args) => {
         if (refusals-- <= 0) return sessions.dial(...args)
         // A process that lagged behind learns both at once, before the other one responds.
