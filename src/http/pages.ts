@@ -7,7 +7,7 @@ import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import { formatFor, type PageFormat } from '#http/pages/format.ts'
-import { fallback, hints } from '#http/pages/error-hints.ts'
+import { fallback, hints } from '#base/hints/hints.ts'
 import type { HtmlPage } from '#http/pages/html.ts'
 
 /** The parts of the request that a page uses; undefined when the request could not be parsed. */

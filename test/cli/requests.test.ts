@@ -15,7 +15,13 @@ suite('adit requests', () => {
     world = await World.start()
     environment = { ADIT_API_URL: world.server.api.url, ADIT_DATA_DIR: world.server.dataDir }
     const edge = await world.edge(['a.example.test', 'b.example.test'])
-    await world.route(edge, '/', await world.static((_, response) => response.end('fine')))
+    await world.route(
+      edge,
+      '/',
+      await world.static((request, response) =>
+        response.writeHead(request.url === '/unknown' ? 404 : 200).end('fine'),
+      ),
+    )
     await world.route(edge, '/hooks', await world.static((_, response) => response.end()), {
       webhook_verification: { provider: 'github', secret: secretText('webhook') },
     })
@@ -30,7 +36,22 @@ suite('adit requests', () => {
     assert.match(stdout, /^POST https:\/\/a\.example\.test\/hooks$/m)
     assert.match(stdout, /^403 {2}ERR_ADIT_\d+ {2}[\d.]+ ms$/m)
     assert.match(stdout, /^ {2}module {4}webhook_verification: answered, \d+ µs$/m)
-    assert.match(stdout, /^It failed at: client\. The client has to send another request/m)
+    assert.match(stdout, /^The module Webhook verification responded with 403; the service did not get/m)
+    assert.match(stdout, /^This webhook is not signed by the sender that a\.example\.test expects\.$/m)
+    assert.match(stdout, /^What to do: Compare the sender and the secret of the endpoint/m)
+  })
+
+  test('why says that the service rejected a request', async () => {
+    const { requestId } = await world.ask('a.example.test/unknown')
+    const { stdout } = await runCommand(['requests', 'why', requestId], environment)
+    assert.match(stdout, /^The service responded with 404\.$/m)
+    assert.match(stdout, /^What to do: Compare the request with what the service accepts/m)
+  })
+
+  test('why says which command starts an endpoint that is offline', async () => {
+    const { requestId } = await world.ask('gone.adit.localhost')
+    const { stdout } = await runCommand(['requests', 'why', requestId], environment)
+    assert.match(stdout, /^What to do: Start the agent.*\n {2}adit http 3000 --name gone\.adit\.localhost$/m)
   })
 
   test('why says that a request did not fail', async () => {
@@ -107,7 +128,7 @@ suite('adit requests', () => {
   test('why fails with 3 for a request that is not kept', async () => {
     const { code, stderr } = await runCommand(['requests', 'why', `rq_${'0'.repeat(27)}`], environment)
     assert.equal(code, 3)
-    assert.match(stderr, /^adit: /)
+    assert.match(stderr, /^adit: The server has no request "rq_0+": the id is wrong, or the request is older/)
   })
 
   test('tail prints the requests that pass its filters, until it is interrupted', async () => {
@@ -125,6 +146,9 @@ suite('adit requests', () => {
       /^\d\d:\d\d:\d\d {2}200 {2}GET {3}b\.example\.test\/wanted {2}[\d.]+ ms {2}127\.0\.0\.1$/m,
     )
     assert.doesNotMatch(text, /a\.example\.test/)
+    const { requestId } = await world.ask('b.example.test/hooks', { method: 'POST' })
+    await until(() => text.includes(requestId))
+    assert.match(text, new RegExp(`  ERR_ADIT_3204  webhook_verification  visitor  ${requestId}$`, 'm'))
     const closed = once(tail, 'close')
     tail.kill('SIGINT')
     await closed

@@ -1,4 +1,5 @@
 import type { Call } from '#api/call.ts'
+import { reasonFor } from '#api/request-reason.ts'
 import { explainRoute } from '#api/behaviours/explain-route.ts'
 import { replayTarget } from '#api/behaviours/replay-target.ts'
 import { outboxEntry } from '#api/outbox-entry.ts'
@@ -11,6 +12,7 @@ import type { ResourceBody } from '#contract/body.ts'
 import { REPLAYED } from '#contract/events/index.ts'
 import type { replayEdits } from '#contract/kinds/request-capture.ts'
 import { request as kind } from '#contract/kinds/request.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 import type { Create } from '#contract/shape.ts'
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
@@ -84,6 +86,10 @@ async function recordReplay(
 export const request: ResourceHooks = {
   collectionQueries: { explain: explainRoute },
   liveQueries: {
+    reason: async ({ id }, { live }) => {
+      const found = isId(id) ? await live.get('request', id) : undefined
+      return reasonFor((found ?? fail('not_found')) as EndedRequest)
+    },
     capture: async ({ id }, call) => (await findCapture(id, call)).capture,
     replay: ({ id, body }, call) => replay(id, body, call),
   },

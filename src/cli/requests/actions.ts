@@ -6,6 +6,7 @@ import { captureCurl, captureText } from '#cli/requests/capture-text.ts'
 import { harOf } from '#cli/requests/har.ts'
 import { explanation, requestLine } from '#cli/requests/request-text.ts'
 import { createClient } from '#client/client.ts'
+import { ApiError } from '#client/errors.ts'
 import { streams } from '#contract/streams.ts'
 
 export interface TailOptions extends ConnectionOptions {
@@ -35,7 +36,15 @@ export async function tail(options: TailOptions): Promise<void> {
 }
 
 export async function why(id: string, options: ConnectionOptions): Promise<void> {
-  process.stdout.write(explanation(await clientFor(options).requests.get(id)))
+  const { requests } = clientFor(options)
+  try {
+    const request = await requests.get(id)
+    process.stdout.write(explanation(request, await requests.reason(id)))
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error
+    const text = `The server has no request ${JSON.stringify(id)}: the id is wrong, or the request is older than the last few thousand, which are kept.`
+    throw new CommandError(text, exitCodes.notFound)
+  }
 }
 
 export interface ShowOptions extends ConnectionOptions {

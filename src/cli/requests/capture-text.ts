@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { printable } from '#cli/printable.ts'
-import type { RequestView } from '#cli/requests/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 import type { requestCapture, CapturedRequestView } from '#contract/kinds/request-capture.ts'
 import type { View } from '#contract/shape.ts'
 
@@ -59,7 +59,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 const OMITTED = new Set(['host', 'content-length', 'adit-replay-of'])
 
 /** The request as a command for a shell. Masked headers are left for the reader to fill in. */
-export function captureCurl({ request }: CaptureView, { scheme, host }: RequestView): string {
+export function captureCurl({ request }: CaptureView, { scheme, host }: EndedRequest): string {
   const authority = request.headers.find(({ name }) => name === 'host')?.value ?? host
   const lines = [`curl ${quoted(`${scheme}://${authority}${request.target}`)}`]
   if (request.method !== 'GET') lines.push(`-X ${quoted(request.method)}`)

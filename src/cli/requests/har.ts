@@ -1,14 +1,14 @@
 import type { CaptureView } from '#cli/requests/capture-text.ts'
-import type { RequestView } from '#cli/requests/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 
 type Headers = CaptureView['request']['headers']
 
-const versionOf = ({ http_version: version }: RequestView): string => `HTTP/${version ?? '1.1'}`
+const versionOf = ({ http_version: version }: EndedRequest): string => `HTTP/${version ?? '1.1'}`
 const valueOf = (headers: Headers, wanted: string): string | undefined =>
   headers.find(({ name }) => name.toLowerCase() === wanted)?.value
 const typeIn = (headers: Headers): string => valueOf(headers, 'content-type') ?? ''
 
-function requestOf({ request }: CaptureView, shown: RequestView): object {
+function requestOf({ request }: CaptureView, shown: EndedRequest): object {
   const { method, headers, body } = request
   const url = `${shown.scheme}://${valueOf(headers, 'host') ?? shown.host}${request.target}`
   const query = URL.parse(url)?.searchParams ?? new URLSearchParams()
@@ -27,7 +27,7 @@ function requestOf({ request }: CaptureView, shown: RequestView): object {
   }
 }
 
-function responseOf({ response }: CaptureView, shown: RequestView): object {
+function responseOf({ response }: CaptureView, shown: EndedRequest): object {
   const headers = response?.headers ?? []
   return {
     status: response?.status ?? 0,
@@ -48,7 +48,7 @@ function responseOf({ response }: CaptureView, shown: RequestView): object {
 }
 
 /** The capture as an HTTP archive (HAR 1.2) with one entry. */
-export function harOf(capture: CaptureView, shown: RequestView): object {
+export function harOf(capture: CaptureView, shown: EndedRequest): object {
   const [send, wait, receive] = [shown.modules_ms, shown.backend_ms ?? 0, shown.content_ms ?? 0]
   const entry = {
     startedDateTime: shown.started_at,

@@ -1,32 +1,28 @@
 import { printable } from '#cli/printable.ts'
-import type { request, parties } from '#contract/kinds/request.ts'
+import type { requestReason } from '#contract/kinds/request-reason.ts'
+import { answeringModule, responderOf, type EndedRequest } from '#contract/request-responder.ts'
 import type { View } from '#contract/shape.ts'
 
-export type RequestView = View<typeof request.shape>
-
-/** What to do, by where a request failed. */
-const advice: Readonly<Record<(typeof parties)[number], string>> = {
-  visitor: 'The client has to send another request: the gateway or the service rejected this one.',
-  edge: 'The gateway could not serve it. Check the edge, its modules and the backend.',
-  tunnel: 'No agent is online for it. Start the agent, or check the labels of the tunnel group.',
-  agent: 'The connection with the agent was lost, or the agent was busy. Check the agent.',
-  upstream: 'The service failed, or cannot be reached from the agent or the gateway. Check the service.',
-}
+type Reason = View<typeof requestReason>
 
 const milliseconds = (ms: number | null): string =>
   ms === null ? '-' : `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
 
-const totalMs = ({ modules_ms, backend_ms, content_ms }: RequestView): number =>
+const totalMs = ({ modules_ms, backend_ms, content_ms }: EndedRequest): number =>
   modules_ms + (backend_ms ?? 0) + (content_ms ?? 0)
 
-/** The module that responded instead of the backend. */
-const answering = ({ modules }: RequestView): string | undefined =>
-  modules.find(({ verdict }) => verdict === 'answered')?.name
+/** Why a request failed, and the id for `why`; nothing for others. */
+function reasonsOf(request: EndedRequest): (string | null | undefined)[] {
+  const { id, error_code: code, failed } = request
+  if (failed === null) return []
+  const module = answeringModule(request)
+  const isOfService = failed === 'visitor' && code === null && module === undefined
+  return [code, module, isOfService ? responderOf(request) : failed, id]
+}
 
 /** One line for people who follow the traffic. */
-export function requestLine(request: RequestView): string {
-  const { started_at: at, status, method, host, path, ip, error_code: code, failed } = request
-  const reasons = [code, failed !== null && answering(request), failed]
+export function requestLine(request: EndedRequest): string {
+  const { started_at: at, status, method, host, path, ip, agent } = request
   const parts = [
     new Date(at).toTimeString().slice(0, 8),
     String(status),
@@ -34,15 +30,16 @@ export function requestLine(request: RequestView): string {
     `${host}${path}`,
     milliseconds(totalMs(request)),
     ip,
-    ...reasons.filter(Boolean),
+    ...[agent, ...reasonsOf(request)].filter(Boolean),
   ]
   return printable(parts.join('  '))
 }
 
 /** Why a request got its response, from the client to the service. */
-export function explanation(request: RequestView): string {
+export function explanation(request: EndedRequest, reason: Reason): string {
   const { id, method, scheme, host, path, ip, started_at: at, status, error_code: code } = request
-  const { failed, notes, modules, complete } = request
+  const { notes, modules, complete } = request
+  const { summary, error, advice, command } = reason
   const protocol = [`HTTP/${request.http_version ?? '?'}`, request.tls_version].filter(Boolean).join(', ')
   const opening = [
     ...(request.tls_ms === null ? [] : [`TLS handshake ${milliseconds(request.tls_ms)}`]),
@@ -59,6 +56,7 @@ export function explanation(request: RequestView): string {
     ]),
     ['backend', request.backend_id],
     ['tunnel', request.tunnel_id],
+    ...(request.agent === null ? [] : ([['agent', request.agent]] satisfies [string, string][])),
     ['response', `${status}, ${request.response_bytes ?? 0} bytes, ${complete ? 'complete' : 'incomplete'}`],
     [
       'time',
@@ -72,11 +70,12 @@ export function explanation(request: RequestView): string {
     [String(status), code, milliseconds(totalMs(request))].filter(Boolean).join('  '),
     '',
     ...rows.map(([label, value]) => `  ${label.padEnd(10)}${value ?? '-'}`),
-    ...(notes.length > 0 ? ['', ...notes] : []),
     '',
-    failed === null
-      ? 'It did not fail.'
-      : `It failed at: ${failed === 'visitor' ? 'client' : failed}. ${advice[failed]}`,
+    summary,
+    ...(error === null ? [] : [error]),
+    ...notes,
+    advice === null ? 'It did not fail.' : `What to do: ${advice}`,
+    ...(command === null ? [] : [`  ${command}`]),
   ]
   return printable(`${lines.join('\n')}\n`)
 }

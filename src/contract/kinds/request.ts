@@ -1,5 +1,6 @@
 import { kind } from '#contract/kind.ts'
 import { replayEdits, replayResult, requestCapture } from '#contract/kinds/request-capture.ts'
+import { requestReason } from '#contract/kinds/request-reason.ts'
 import { requestToExplain, routeExplanation } from '#contract/route-explanation.ts'
 import { flag, integer, line, listOf, moment, nullable, number, object, oneOf } from '#contract/schema.ts'
 import { readSchema } from '#contract/shape-schema.ts'
@@ -29,6 +30,12 @@ export const request = kind({
       doc: 'Explains which edge, route and modules would handle a request; nothing is sent. Members: only at their own endpoints.',
       input: requestToExplain,
       output: routeExplanation,
+    },
+    reason: {
+      method: 'GET',
+      path: '/reason',
+      doc: 'Explain why a request got its response, and what to do.',
+      output: readSchema(requestReason),
     },
     capture: {
       method: 'GET',

@@ -1,7 +1,7 @@
 import { bodyOf } from '#http/body.ts'
 import type { Reply } from '#http/exchange.ts'
 import { type HtmlPage, htmlOf, type RequestNote } from '#http/pages/html.ts'
-import { serviceOf } from '#http/pages/service.ts'
+import { serviceOf } from '#base/hints/service.ts'
 import type { PageTheme } from '#http/pages/theme.ts'
 import type { UnsentPage } from '#http/pages/unsent-page.ts'
 import type { RequestContext } from '#http/request-context.ts'

@@ -1,4 +1,4 @@
-import type { Hint } from '#http/pages/hints/hint.ts'
+import type { Hint } from '#base/hints/hint.ts'
 import type { PageFormat } from '#http/pages/format.ts'
 import type { HtmlPage } from '#http/pages/html.ts'
 

@@ -5,7 +5,7 @@ import type { CatalogEntry } from '#base/catalog/entry.ts'
 import { catalog } from '#base/catalog.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { errorReply, redirectReply } from '#http/pages.ts'
-import { hints } from '#http/pages/error-hints.ts'
+import { hints } from '#base/hints/hints.ts'
 import { asked, contentOf, sentReply } from './read-reply.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { completions, parseFilter } from '#ui/dashboard/traffic/filter.ts'
@@ -12,9 +15,13 @@ const HOSTILE = '<img src=x onerror=document.title=1>'
 
 let server: TestServer
 let browser: Browser
+/** Responds with 404 to everything. */
+let service: Server
 before(async () => {
-  server = await startServer()
+  server = await startServer({ egress_allow: '127.0.0.0/8' })
   browser = await launch()
+  service = createServer((_, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
+  await once(service, 'listening')
   const { api } = server
   const policy = await createResource(api, '/ip_policies', {})
   const rule = { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'allow' }
@@ -24,20 +31,28 @@ before(async () => {
   const edge = await createResource(api, '/edges/https', { hostports: [`${HOST}:443`] })
   const route = { match_type: 'path_prefix', backend: { backend_id: backend.id } }
   await createResource(api, `/edges/https/${edge.id}/routes`, { ...route, match: '/' })
+  const { port } = service.address() as AddressInfo
+  const { id: behind } = await createResource(api, '/backends/static', { address: `127.0.0.1:${port}` })
+  await createResource(api, `/edges/https/${edge.id}/routes`, {
+    ...route,
+    match: '/unknown',
+    backend: { backend_id: behind },
+  })
   const guarded = { ...route, match: '/admin', ip_restriction: { ip_policy_ids: [policy.id] } }
   await createResource(api, `/edges/https/${edge.id}/routes`, guarded)
 })
 after(async () => {
   await closePages(browser)
   await server[Symbol.asyncDispose]()
+  service.close()
 })
 
 /** A request over TLS, as edges expect it; its certificate is not checked. */
-async function ask(path: string): Promise<number> {
+async function ask(path: string, host = HOST): Promise<number> {
   const { request } = await import('node:https')
   const { port } = server.bound.https ?? {}
   return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path, servername: HOST, headers: { host: HOST } }
+    const options = { host: '127.0.0.1', port, path, servername: host, headers: { host } }
     request({ ...options, rejectUnauthorized: false }, response => {
       response.resume()
       response.once('end', () => resolve(response.statusCode ?? 0))
@@ -100,6 +115,7 @@ suite('the traffic page', () => {
     const explanation = page.getByRole('region', { name: 'Explanation' })
     await explanation.getByText('The module IP restriction responded with 403').waitFor()
     await explanation.getByText(/^No IP policy of [a-z.]+ allows the address 127\.0\.0\.1\.$/).waitFor()
+    await explanation.getByText('Add a rule that allows the address to one of the IP policies').waitFor()
     await explanation.getByRole('link', { name: 'Edit the route' }).waitFor()
     await explanation.getByText(/^The route was last changed .+ by /).waitFor()
     const related = page.getByRole('region', { name: 'Related' })
@@ -110,6 +126,35 @@ suite('the traffic page', () => {
     await related.getByRole('link', { name: 'HTTPS edge route created' }).waitFor()
     assert.deepEqual(await dashboard.findings(), [])
     assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('shows a request that the service rejected as one that reached it', async () => {
+    await ask('/unknown')
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/requests?filter=path:/unknown', 'Traffic')
+    const row = page.getByRole('option', { name: '/unknown' }).first()
+    assert.equal(await row.locator('.reason').innerText(), 'service')
+    await row.click()
+    const steps = page.getByRole('list', { name: 'Way of the request' }).getByRole('listitem')
+    await steps.filter({ hasText: 'Service' }).getByText('responded').waitFor()
+    await steps.filter({ hasText: 'Gateway' }).getByText('passed').waitFor()
+    const explanation = page.getByRole('region', { name: 'Explanation' })
+    await explanation.getByText('The service responded with 404.').waitFor()
+    await explanation.getByText('Compare the request with what the service accepts').waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('shows the command that starts an endpoint that is offline', async () => {
+    const host = 'gone.adit.localhost'
+    await ask('/offline', host)
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/requests?filter=host:${host}`, 'Traffic')
+    await page.getByRole('option', { name: '/offline' }).first().click()
+    const explanation = page.getByRole('region', { name: 'Explanation' })
+    await explanation.getByLabel('Command').getByText(`adit http 3000 --name ${host}`).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
   })
 
   test('names its columns, and does not cut the module that rejected a request at 1280 px', async () => {

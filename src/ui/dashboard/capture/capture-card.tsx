@@ -9,7 +9,7 @@ import { ReplayForm } from '#ui/dashboard/capture/replay-form.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { place } from '#ui/dashboard/router.ts'
 import { Dialog, Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
-import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 import { asHar } from '#ui/har.ts'
 
 const REVOKE_MS = 4000

@@ -1,7 +1,8 @@
 import { toBase64 } from '#ui/bytes.ts'
 import type { CapturedBody, Detail, Headers } from '#ui/captured.ts'
 import { bodyBytes, decodedBody } from '#ui/dashboard/capture/decode.ts'
-import { totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
+import { totalMs } from '#ui/dashboard/traffic/request-text.ts'
 import type { api } from '#ui/dashboard/api.ts'
 
 export type ShownCapture = Awaited<ReturnType<typeof api.requests.capture>>

@@ -6,7 +6,7 @@ import { api } from '#ui/dashboard/api.ts'
 import { TargetSelect, type ReplayTarget } from '#ui/dashboard/capture/target-select.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { Dialog } from '#ui/dashboard/shell/parts.tsx'
-import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 
 /** More would load a service that has just failed. */
 const MAX_REPLAYS = 50

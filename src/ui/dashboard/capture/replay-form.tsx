@@ -10,7 +10,8 @@ import { ResponseDiff } from '#ui/dashboard/capture/response-diff.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
-import { milliseconds, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
+import { milliseconds, totalMs } from '#ui/dashboard/traffic/request-text.ts'
 
 const draftOf = ({ request }: ShownCapture): ReplayDraft => ({
   via: 'edge',

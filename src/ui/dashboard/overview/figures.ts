@@ -1,4 +1,5 @@
-import { totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
+import { totalMs } from '#ui/dashboard/traffic/request-text.ts'
 
 /** Seconds that the figures cover. */
 export const SECONDS = 120

@@ -1,7 +1,7 @@
 import { titleOf } from '#contract/names.ts'
 import { api, call } from '#ui/dashboard/api.ts'
 import { collectionOfId, kindOf, nameOf, type Resource } from '#ui/dashboard/kinds/resource.ts'
-import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 
 /** What the resources on the way of a request are called, by id. Those that are deleted meanwhile are not in it. */
 export type NamesOnWay = ReadonlyMap<string, string>

@@ -9,7 +9,7 @@ import { isAdmin } from '#ui/dashboard/session.ts'
 import { Shown } from '#ui/dashboard/shell/parts.tsx'
 import { Tabs, type TabContent } from '#ui/dashboard/shell/tabs.tsx'
 import { RequestLines } from '#ui/dashboard/traffic/request-lines.tsx'
-import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 
 /** More than these are not counted. */
 const MAX_COUNT = 100

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { href } from '#ui/dashboard/router.ts'
 import { Time } from '#ui/dashboard/shell/parts.tsx'
-import { milliseconds, reasonOf, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
+import { milliseconds, reasonOf, totalMs } from '#ui/dashboard/traffic/request-text.ts'
 
 /** A few requests, one per line. */
 export const RequestLines = ({ requests }: { requests: readonly EndedRequest[] }): JSX.Element => (

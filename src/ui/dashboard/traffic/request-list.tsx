@@ -1,7 +1,8 @@
 import { memo } from 'preact/compat'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { milliseconds, reasonOf, totalMs, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
+import { milliseconds, reasonOf, totalMs } from '#ui/dashboard/traffic/request-text.ts'
 
 const ROW_HEIGHT = 28
 /** Rows above and below the visible ones, so that scrolling shows no gap. */

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import type { EndedRequest } from '#contract/request-responder.ts'
 import { api, operationOf } from '#ui/dashboard/api.ts'
 import { CaptureCard } from '#ui/dashboard/capture/capture-card.tsx'
 import { byteSize } from '#ui/format.ts'
@@ -7,37 +8,26 @@ import { IdLink } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
-import { PageHead, Shown, Time } from '#ui/dashboard/shell/parts.tsx'
+import { PageHead, Shown, Snippet, Time } from '#ui/dashboard/shell/parts.tsx'
 import { LastChange } from '#ui/dashboard/traffic/last-change.tsx'
 import { namesOnWay, type NamesOnWay } from '#ui/dashboard/traffic/names-on-way.ts'
 import { RelatedTabs } from '#ui/dashboard/traffic/related.tsx'
-import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
-import { adviceFor, stepsOf, summaryOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
+import { stepsOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
 import { Timing } from '#ui/dashboard/traffic/timing.tsx'
 
-/** The catalogue's text of the error. It is loaded here only, since few pages need it. */
-async function errorText({ error_code, host, ip }: EndedRequest): Promise<string | undefined> {
-  if (error_code === null) return undefined
-  const { catalog } = await import('#base/catalog.ts')
-  const number = Number(/\d+$/.exec(error_code)?.[0])
-  const entry = Object.values(catalog).find(each => 'number' in each && each.number === number)
-  return entry?.text
-    .replaceAll('{host}', () => host)
-    .replaceAll('{ip}', () => ip)
-    .replaceAll(/\{\w+\}/g, '…')
-}
+type Reason = Awaited<ReturnType<typeof api.requests.reason>>
 
 /** Why a request got its response. */
 export function RequestPage({ id }: { id: string }): JSX.Element {
   const loaded = useLoaded(id, async () => {
     const request = await api.requests.get(id)
-    const [error, names] = await Promise.all([errorText(request), namesOnWay(request)])
-    return { request, error, names }
+    const [reason, names] = await Promise.all([api.requests.reason(id), namesOnWay(request)])
+    return { request, reason, names }
   })
   const operation = operationOf('requests', 'get')
   return (
     <Shown of={loaded} title="Request">
-      {({ request, error, names }) => (
+      {({ request, reason, names }) => (
         <>
           <PageHead
             title={`${request.method} ${request.scheme}://${request.host}${request.path}`}
@@ -52,7 +42,7 @@ export function RequestPage({ id }: { id: string }): JSX.Element {
             {operation && <CopyAsCall operation={operation} params={[id]} />}
           </PageHead>
           <Path steps={stepsOf(request, names)} />
-          <Explanation request={request} error={error} />
+          <Explanation request={request} reason={reason} />
           <CaptureCard request={request} />
           <Timing request={request} />
           <Facts request={request} names={names} />
@@ -87,22 +77,23 @@ const Path = ({ steps }: { steps: readonly PathStep[] }): JSX.Element => (
   </ol>
 )
 
-function Explanation({ request, error }: { request: EndedRequest; error: string | undefined }): JSX.Element {
-  const todo = adviceFor(request)
+function Explanation({ request, reason }: { request: EndedRequest; reason: Reason }): JSX.Element {
+  const { summary, error, advice, command } = reason
   return (
-    <section class={`box ${todo === undefined ? 'good' : 'bad'}`} aria-label="Explanation">
+    <section class={`box ${advice === null ? 'good' : 'bad'}`} aria-label="Explanation">
       <h2>What happened</h2>
-      <p>{summaryOf(request)}</p>
-      {error !== undefined && <p>{error}</p>}
+      <p>{summary}</p>
+      {error !== null && <p>{error}</p>}
       {request.notes.map((note, at) => (
         <p key={at} dir="auto">
           {note}
         </p>
       ))}
-      {todo !== undefined && (
+      {advice !== null && (
         <>
           <h2>What to do</h2>
-          <p>{todo}</p>
+          <p>{advice}</p>
+          {command !== null && <Snippet label="Command" text={command} />}
           {isAdmin.value && request.route_id !== null && <LastChange route={request.route_id} />}
           <p class="actions">
             {request.route_id !== null && request.edge_id !== null && (

@@ -1,8 +1,5 @@
-import type { request } from '#contract/kinds/request.ts'
 import { titleOf } from '#contract/names.ts'
-import type { View } from '#contract/shape.ts'
-
-export type EndedRequest = View<typeof request.shape>
+import { answeringModule, responderOf, type EndedRequest } from '#contract/request-responder.ts'
 
 export const milliseconds = (ms: number): string =>
   ms < 10 ? `${ms.toFixed(1)} ms` : ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
@@ -17,10 +14,6 @@ export const totalMs = ({
   content_ms: content,
 }: EndedRequest): number => modules + (backend ?? 0) + (content ?? 0)
 
-/** The module that responded instead of the backend. */
-export const answeringModule = ({ modules }: EndedRequest): string | undefined =>
-  modules.find(({ verdict }) => verdict === 'answered')?.name
-
 const failedAt = {
   visitor: 'client',
   edge: 'edge',
@@ -29,9 +22,10 @@ const failedAt = {
   upstream: 'service',
 } as const
 
-/** Why a response is not the service's, in a few words: the module that responded, or where it failed and the error. */
+/** Why a request failed, in a few words: the module or service that rejected it, or where it failed and the error. */
 export function reasonOf(request: EndedRequest): string {
   const module = answeringModule(request)
   if (module !== undefined) return titleOf(module)
+  if (request.failed === 'visitor' && request.error_code === null) return responderOf(request)
   return [request.failed && failedAt[request.failed], request.error_code].filter(Boolean).join(' · ')
 }

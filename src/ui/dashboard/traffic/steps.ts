@@ -1,10 +1,9 @@
-import { hasPrefixOf } from '#contract/kind.ts'
-import { kinds } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
+import { answeringModule, isFixedResponse, type EndedRequest } from '#contract/request-responder.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { href } from '#ui/dashboard/router.ts'
 import type { NamesOnWay } from '#ui/dashboard/traffic/names-on-way.ts'
-import { answeringModule, shortTime, type EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import { shortTime } from '#ui/dashboard/traffic/request-text.ts'
 
 /** One station of a request. */
 export interface PathStep {
@@ -14,11 +13,12 @@ export interface PathStep {
   readonly href?: string
 }
 
-/** Where each party stands on the way; `visitor` is rejected by a module, or before any. */
+/** Where each party stands on the way; `visitor` is rejected by a module, before any, or by what responds at the end. */
 function failedStep(request: EndedRequest): string | undefined {
   if (request.failed === null) return undefined
   const module = answeringModule(request)
   if (module !== undefined) return titleOf(module)
+  if (request.failed === 'visitor' && request.error_code === null) return undefined
   return { visitor: 'Gateway', edge: 'Backend', tunnel: 'Agent', agent: 'Agent', upstream: 'Service' }[
     request.failed
   ]
@@ -62,9 +62,6 @@ function serving(request: EndedRequest, names: NamesOnWay): Step[] {
   return steps
 }
 
-const isFixedResponse = (backend: string | null): boolean =>
-  backend !== null && hasPrefixOf(kinds.http_response_backends, backend)
-
 /** The way of a request from the client to the service, with the step that responded. */
 export function stepsOf(request: EndedRequest, names: NamesOnWay): PathStep[] {
   const all: Step[] = [
@@ -89,27 +86,4 @@ export function stepsOf(request: EndedRequest, names: NamesOnWay): PathStep[] {
     ...step,
     state: at < end ? 'passed' : at > end ? 'not_reached' : failed === undefined ? 'answered' : 'failed',
   }))
-}
-
-const advice = {
-  visitor: 'The client has to send another request, or the route has to allow this one.',
-  edge: 'Check the edge, its modules and the backend.',
-  tunnel: 'Start the agent, or check the labels of the tunnel group.',
-  agent: 'Check the agent and its connection.',
-  upstream: 'Check the service behind the agent or backend.',
-} as const
-
-/** What to do about a failure; undefined if there was none. */
-export const adviceFor = ({ failed }: EndedRequest): string | undefined =>
-  failed === null ? undefined : advice[failed]
-
-/** One sentence about the response. */
-export function summaryOf(request: EndedRequest): string {
-  const module = answeringModule(request)
-  if (module !== undefined)
-    return `The module ${titleOf(module)} responded with ${request.status}; the service did not get the request.`
-  if (request.error_code !== null) return `The gateway responded with ${request.status}.`
-  const responder = isFixedResponse(request.backend_id) ? 'backend' : 'service'
-  const end = request.complete ? '' : ' The response was not sent completely.'
-  return `The ${responder} responded with ${request.status}.${end}`
 }

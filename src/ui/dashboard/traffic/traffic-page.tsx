@@ -5,7 +5,7 @@ import { go, href, place } from '#ui/dashboard/router.ts'
 import { ErrorBox, PageHead } from '#ui/dashboard/shell/parts.tsx'
 import { completions, parseFilter } from '#ui/dashboard/traffic/filter.ts'
 import { RequestList } from '#ui/dashboard/traffic/request-list.tsx'
-import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 import { useTraffic } from '#ui/dashboard/traffic/use-traffic.ts'
 import { isTyping } from '#ui/typing.ts'
 

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '#ui/dashboard/api.ts'
 import { follow } from '#ui/dashboard/live.ts'
 import { matchesWords, type RequestQuery } from '#ui/dashboard/traffic/filter.ts'
-import type { EndedRequest } from '#ui/dashboard/traffic/request-text.ts'
+import type { EndedRequest } from '#contract/request-responder.ts'
 
 /** Older ones are dropped. */
 const MAX_ROWS = 1000

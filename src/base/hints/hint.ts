@@ -1,4 +1,4 @@
-import type { Service } from '#http/pages/service.ts'
+import type { Service } from '#base/hints/service.ts'
 
 /** What a page says besides the error message. */
 export interface Hint {

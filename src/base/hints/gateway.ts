@@ -1,5 +1,5 @@
 import type { ErrorName } from '#base/errors.ts'
-import { type Hint, RELOAD } from '#http/pages/hints/hint.ts'
+import { type Hint, RELOAD } from '#base/hints/hint.ts'
 
 const NOT_A_BROWSER = 'Browsers do not send such a request: check the program that sent it.'
 const ONLINE = 'adit http {port}{name}'

@@ -1,5 +1,5 @@
 import type { samlErrors } from '#base/catalog/saml.ts'
-import { type Hint, SIGN_IN_AGAIN } from '#http/pages/hints/hint.ts'
+import { type Hint, SIGN_IN_AGAIN } from '#base/hints/hint.ts'
 
 /** SAML messages. */
 export const samlHints: Readonly<Record<keyof typeof samlErrors, Hint>> = {

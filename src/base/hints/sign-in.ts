@@ -1,5 +1,5 @@
 import type { signInErrors } from '#base/catalog/sign-in.ts'
-import { type Hint, RELOAD, SIGN_IN_AGAIN } from '#http/pages/hints/hint.ts'
+import { type Hint, RELOAD, SIGN_IN_AGAIN } from '#base/hints/hint.ts'
 
 const ONLINE = 'adit http {port}{name}'
 

@@ -1,8 +1,8 @@
 import type { ErrorName } from '#base/errors.ts'
-import { gatewayHints } from '#http/pages/hints/gateway.ts'
-import type { Hint } from '#http/pages/hints/hint.ts'
-import { samlHints } from '#http/pages/hints/saml.ts'
-import { signInHints } from '#http/pages/hints/sign-in.ts'
+import { gatewayHints } from '#base/hints/gateway.ts'
+import type { Hint } from '#base/hints/hint.ts'
+import { samlHints } from '#base/hints/saml.ts'
+import { signInHints } from '#base/hints/sign-in.ts'
 
 export const fallback: Hint = {
   title: 'Request rejected',

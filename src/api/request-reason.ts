@@ -1,0 +1,77 @@
+import { catalog } from '#base/catalog.ts'
+import type { ErrorName } from '#base/errors.ts'
+import { hints } from '#base/hints/hints.ts'
+import { nameFault } from '#base/name-fault.ts'
+import type { parties } from '#contract/kinds/request.ts'
+import { titleOf } from '#contract/names.ts'
+import { answeringModule, responderOf, type EndedRequest } from '#contract/request-responder.ts'
+
+interface Advice {
+  readonly text: string
+  readonly command?: string
+}
+
+const byParty: Readonly<Record<(typeof parties)[number], string>> = {
+  visitor: 'The client has to send another request, or the endpoint has to allow this one.',
+  edge: 'Check the edge, its modules and the backend.',
+  tunnel: 'Start the agent, or check the labels of the tunnel group.',
+  agent: 'Check the agent and its connection.',
+  upstream: 'Check the service behind the agent or backend; its log may have the cause.',
+}
+
+const REJECTED =
+  'Compare the request with what the service accepts: its path, method, headers and body. The log of the service may have the cause.'
+
+function nameOf(code: string | null): ErrorName | undefined {
+  if (code === null) return undefined
+  const number = Number(/\d+$/.exec(code)?.[0])
+  const names = Object.keys(catalog) as ErrorName[]
+  return names.find(name => 'number' in catalog[name] && catalog[name].number === number)
+}
+
+/** The text of the catalogue without what only the gateway knew. */
+const errorText = (name: ErrorName, { host, ip }: EndedRequest): string =>
+  catalog[name].text
+    .replaceAll('{host}', () => host)
+    .replaceAll('{ip}', () => ip)
+    .replaceAll(/\{\w+\}/g, '…')
+
+/** The client chooses the host, and people paste commands. */
+const commandFor = (command: string, host: string): string =>
+  command
+    .replaceAll('{port}', '3000')
+    .replaceAll('{labels}', '--label name=value')
+    .replaceAll('{name}', () => (nameFault(host) === undefined ? ` --name ${host}` : ''))
+
+/** What the operator of the endpoint can do; undefined if the request did not fail. */
+function adviceFor(request: EndedRequest, error: ErrorName | undefined): Advice | undefined {
+  const { failed, host } = request
+  if (failed === null) return undefined
+  const { owner: text, command } = (error !== undefined && hints[error]) || {}
+  if (text !== undefined)
+    return { text, ...(command !== undefined && { command: commandFor(command, host) }) }
+  const isOfService = answeringModule(request) === undefined && responderOf(request) !== 'gateway'
+  return { text: failed === 'visitor' && isOfService ? REJECTED : byParty[failed] }
+}
+
+/** One sentence about the response. */
+function summaryOf(request: EndedRequest): string {
+  const module = answeringModule(request)
+  if (module !== undefined)
+    return `The module ${titleOf(module)} responded with ${request.status}; the service did not get the request.`
+  const end = request.complete ? '' : ' The response was not sent completely.'
+  return `The ${responderOf(request)} responded with ${request.status}.${end}`
+}
+
+/** Why a request got its response, and what to do, for people. */
+export function reasonFor(request: EndedRequest) {
+  const error = nameOf(request.error_code)
+  const advice = adviceFor(request, error)
+  return {
+    request_id: request.id,
+    summary: summaryOf(request),
+    error: error === undefined ? null : errorText(error, request),
+    advice: advice?.text ?? null,
+    command: advice?.command ?? null,
+  }
+}
