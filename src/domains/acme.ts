@@ -8,6 +8,7 @@ import { defaultAcmeTimings, type AcmeTimings } from '#acme/timings.ts'
 import type { Call, Deps } from '#api/call.ts'
 import { inBackground } from '#base/background.ts'
 import { createEgress } from '#base/egress-client.ts'
+import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import { isLoopback } from '#base/machine-addresses.ts'
 import { renderMetrics } from '#base/metrics-text.ts'
@@ -55,13 +56,15 @@ const TIDY_MS = 3_600_000
 
 /** The CA of the settings; no request is sent yet. */
 export function openAuthority(settings: Settings): AcmeClient | undefined {
-  const { acme_directory: directory, acme_ca_file: file, egress_allow: allow = [] } = settings
-  if (directory === undefined) return undefined
-  return new AcmeClient({
-    directory,
-    egress: createEgress({ allow, ca: file === undefined ? [] : [roots(file)] }),
-  })
+  const { acme_directory: directory } = settings
+  return directory === undefined
+    ? undefined
+    : new AcmeClient({ directory, egress: egressToAuthority(settings) })
 }
+
+/** The way to the authority, which may have a root of its own and a private address. */
+export const egressToAuthority = ({ acme_ca_file: file, egress_allow: allow = [] }: Settings): Egress =>
+  createEgress({ allow, ca: file === undefined ? [] : [roots(file)] })
 
 function roots(file: string): string {
   try {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer as createHttps } from 'node:https'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { suite, test } from 'node:test'
 import { LocalAuthority, makeLocalRoot } from '#pki/local-authority.ts'
@@ -46,6 +49,34 @@ suite('adit doctor', () => {
     for (const check of ['versions', 'database', 'disk', 'file limit', 'clock', 'dns', 'port', 'certificate'])
       assert.match(stdout, new RegExp(`^(ok|warning) +${check}`, 'm'))
     assert.match(stdout, /^ok +certificate +that of adit\.localhost is valid until/m)
+  })
+
+  test('compares the clock with that of a CA with a private address and root', async () => {
+    const authority = await LocalAuthority.open(await makeLocalRoot('Test'))
+    const { certificatePem: cert, privateKeyPem: key } = await authority.issue(['127.0.0.1'])
+    const folder = newFolder()
+    await writeFile(join(folder, 'root.pem'), authority.rootPem)
+    const directory = createHttps({ cert, key: key.reveal() }, (_, response) => response.end('{}'))
+    await once(directory.listen(0, '127.0.0.1'), 'listening')
+    const { port } = directory.address() as { port: number }
+    const settings = {
+      ADIT_ACME_DIRECTORY: `https://127.0.0.1:${port}/dir`,
+      ADIT_EGRESS_ALLOW: '127.0.0.0/8',
+    }
+    const trusted = await examined({ ...settings, ADIT_ACME_CA_FILE: join(folder, 'root.pem') })
+    const other = await examined(settings)
+    directory.close()
+    assert.match(trusted.of('clock')?.detail ?? '', /^it differs by \d+ seconds from the CA$/)
+    assert.equal(other.of('clock')?.result, 'warning')
+    assert.match(other.of('clock')?.fix ?? '', /ADIT_ACME_CA_FILE/)
+  })
+
+  test('does not say of a server with other listeners that it does not run', async () => {
+    const dataDir = newFolder()
+    const server = await spawnServer(dataDir)
+    const found = await examined({ ADIT_DATA_DIR: dataDir, ADIT_HTTPS_ADDR: `127.0.0.1:${await freePort()}` })
+    await server.end('SIGTERM')
+    assert.equal(found.of('certificate')?.detail, 'not checked: the server listens elsewhere')
   })
 
   test('names a port that another program uses', async () => {

@@ -20,7 +20,7 @@ export async function examine(settings: Settings): Promise<CheckResult[]> {
     await clock(settings),
     await dns(settings),
     ...(await ports(settings, isRunning)),
-    await certificate(settings),
+    await certificate(settings, isRunning),
   ]
 }
 

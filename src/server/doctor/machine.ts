@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Settings } from '#base/settings.ts'
+import { egressToAuthority } from '#domains/acme.ts'
 import { ok, problem, reasonOf, warning, type CheckResult } from '#server/doctor/finding.ts'
 
 const MIB = 1024 * 1024
@@ -51,12 +52,13 @@ export function fileLimit(): CheckResult {
 }
 
 /** The clock, compared with that of the CA: certificates and sign-ins depend on it. */
-export async function clock({ acme_directory: directory }: Settings): Promise<CheckResult> {
+export async function clock(settings: Settings): Promise<CheckResult> {
+  const { acme_directory: directory } = settings
   if (directory === undefined)
     return ok('clock', `${new Date().toISOString()}, not compared: ADIT_ACME_DIRECTORY is off`)
   try {
-    const response = await fetch(directory, { method: 'HEAD', signal: AbortSignal.timeout(WAIT_MS) })
-    const theirs = Date.parse(response.headers.get('date') ?? '')
+    const { headers } = await egressToAuthority(settings).request(directory, { timeoutMs: WAIT_MS })
+    const theirs = Date.parse(headers['date'] ?? '')
     const drift = Math.round(Math.abs(Date.now() - theirs) / 1000)
     if (Number.isNaN(drift)) return ok('clock', 'not compared: the CA does not send its time')
     return drift > MAX_DRIFT_SECONDS
@@ -70,7 +72,7 @@ export async function clock({ acme_directory: directory }: Settings): Promise<Ch
     return warning(
       'clock',
       `not compared: ${new URL(directory).host} cannot be reached (${reasonOf(error)})`,
-      'Allow outgoing HTTPS to it, or no certificates are issued.',
+      'Allow outgoing HTTPS to it (a private address: ADIT_EGRESS_ALLOW; a private CA: ADIT_ACME_CA_FILE), or no certificates are issued.',
     )
   }
 }

@@ -64,7 +64,10 @@ const fixes: Readonly<Record<string, string>> = {
 }
 
 /** The certificate that the HTTPS listener presents for the shared domain. */
-export async function certificate({ https_addr: https, domain }: Settings): Promise<CheckResult> {
+export async function certificate(
+  { https_addr: https, domain }: Settings,
+  isRunning: boolean,
+): Promise<CheckResult> {
   const check = 'certificate'
   if (https === undefined) return ok(check, 'HTTPS is off')
   const socket = connect({
@@ -87,7 +90,7 @@ export async function certificate({ https_addr: https, domain }: Settings): Prom
       : ok(check, `that of ${domain} is valid until ${date}`)
   } catch (error) {
     return reasonOf(error) === 'ECONNREFUSED'
-      ? ok(check, 'not checked: the server does not run')
+      ? ok(check, `not checked: ${isRunning ? 'the server listens elsewhere' : 'the server does not run'}`)
       : problem(
           check,
           `no TLS at ${https.host}:${https.port} (${reasonOf(error)})`,
