@@ -36,17 +36,18 @@ const rateText = (requests: number, minutes: number): string => {
   return rate < 0.1 ? '<0.1' : rate < 10 ? rate.toFixed(1) : String(Math.round(rate))
 }
 
-const columns = ['requests', 'req/min', 'errors', 'p50', 'p99', 'in', 'out']
+const columns = ['requests', 'req/min', 'errors', 'p50', 'p95', 'p99', 'in', 'out']
 
 function rowOf(series: Series, minutes: number): Record<string, string> {
-  const { requests, errors, bytes_in: received, bytes_out: sent, p50_ms: p50, p99_ms: p99 } = series
+  const { requests, errors, bytes_in: received, bytes_out: sent, p50_ms: p50, p95_ms: p95 } = series
   return {
     name: series.name,
     requests: String(requests),
     'req/min': rateText(requests, minutes),
     errors: shareText(errors, requests),
     p50: durationText(p50),
-    p99: durationText(p99),
+    p95: durationText(p95),
+    p99: durationText(series.p99_ms),
     in: bytesText(received),
     out: bytesText(sent),
   }

@@ -14,6 +14,8 @@ export interface NavPage {
   readonly title: string
   readonly path: readonly string[]
   readonly isAdminOnly?: true
+  /** The page of its section, which is opened first. */
+  readonly isFirst?: true
 }
 
 const arranged: readonly Section[] = [
@@ -77,7 +79,7 @@ const arranged: readonly Section[] = [
   },
   {
     title: 'People and keys',
-    pages: [{ title: 'People', path: ['people'], isAdminOnly: true }],
+    pages: [{ title: 'People', path: ['people'], isAdminOnly: true, isFirst: true }],
     collections: ['users', 'bot_users', 'service_users', 'api_keys', 'dashboard_sessions', 'passkeys'],
   },
   {
@@ -113,11 +115,13 @@ export const sections: readonly Section[] = [
 export function pagesOf({ pages = [], collections }: Section, isForAdmin: boolean): readonly NavPage[] {
   const own = pages.filter(({ isAdminOnly }) => isForAdmin || !isAdminOnly)
   const ownOf = (name: string): NavPage | undefined => own.find(({ path }) => path[0] === name)
+  const isListed = ({ path }: NavPage): boolean => collections.some(name => name === path[0])
   return [
+    ...own.filter(({ isFirst }) => isFirst),
     ...collections
       .filter(name => isForAdmin || !kindOf(name).adminOnly)
       .map(name => ownOf(name) ?? { title: titleOf(name), path: [name] }),
-    ...own.filter(({ path }) => !collections.some(name => name === path[0])),
+    ...own.filter(page => !page.isFirst && !isListed(page)),
   ]
 }
 
@@ -126,12 +130,19 @@ export const listTitle = (collection: Collection): string =>
   arranged.flatMap(({ pages = [] }) => pages).find(({ path }) => path[0] === collection)?.title ??
   titleOf(collection)
 
+/** Where pages belong that no section lists: those of children to the list of their parent. */
+function listedAs(name: string): string {
+  if (name === 'protect') return 'endpoints'
+  const { parent }: Partial<Kind> = (kinds as Readonly<Record<string, Kind>>)[name] ?? {}
+  return (Object.keys(kinds) as Collection[]).find(each => kinds[each].name === parent?.kind) ?? name
+}
+
 export const sectionOf = (path: readonly string[]): Section | undefined =>
   path.length === 0
     ? sections[0]
     : sections.find(
         ({ collections, pages = [] }) =>
-          collections.some(name => name === path[0]) ||
+          collections.some(name => name === listedAs(path[0] ?? '')) ||
           pages.some(page => page.path.length > 0 && page.path[0] === path[0]),
       )
 

@@ -43,6 +43,7 @@ suite('the endpoint page', () => {
     assert.deepEqual(await dashboard.findings(), [])
 
     await page.getByRole('link', { name: 'Protect with sign-in' }).click()
+    await page.getByRole('heading', { level: 1, name: `Protect ${HOST}` }).waitFor()
     await page.getByLabel('Allowed e-mail addresses').fill('example.com, bob@example.net')
     await page.getByText('Your own application at the provider').click()
     const { port } = world.server.bound.https ?? {}
@@ -55,6 +56,7 @@ suite('the endpoint page', () => {
     assert.deepEqual(await dashboard.findings(), [])
     await page.getByRole('button', { name: 'Save' }).press('Enter')
     await page.getByText('Saved.').waitFor()
+    await page.getByText('Saving replaces the provider and the allowed users of OAuth.').waitFor()
     const { routes } = (await world.server.api.get(`/edges/https/${edge}`)).body
     const { google } = routes[0].oauth.provider
     assert.deepEqual([google.email_domains, google.email_addresses], [['example.com'], ['bob@example.net']])
@@ -408,6 +410,8 @@ suite('the server', () => {
     await busiest.getByRole('img', { name: 'Requests per minute of' }).first().waitFor()
     await busiest.getByRole('columnheader', { name: 'p95' }).waitFor()
     await busiest.getByRole('row', { name: busy }).getByRole('cell', { name: 'web-1' }).waitFor()
+    const requests = await busiest.getByRole('link', { name: busy }).getAttribute('href')
+    assert.match(requests ?? '', /requests\?filter=host%3Abusy\.example\.org$/)
     assert.deepEqual(await dashboard.findings(), [])
     await dashboard.visit(`/requests?filter=host:${busy}`, 'Traffic')
     await page.getByRole('option', { name: 'web-1' }).first().waitFor()

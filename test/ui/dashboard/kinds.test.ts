@@ -11,7 +11,7 @@ import { Dashboard, closePages, launch } from './support.ts'
 let server: TestServer
 let browser: Browser
 before(async () => {
-  server = await startServer()
+  server = await startServer({ dns_addr: '127.0.0.1:0', public_addresses: '127.0.0.1' })
   browser = await launch()
 })
 after(async () => {
@@ -32,6 +32,50 @@ suite('the dashboard', () => {
     }
     assert.deepEqual(await dashboard.findings(), [])
     assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('shows the records of a DNS zone as a table, with numbers as DNS has them', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    const [zone] = (await server.api.get('/dns_zones')).body.dns_zones
+    await dashboard.visit(`/dns_zones/${zone.id}`, zone.domain)
+    await page.getByText(String(zone.serial), { exact: true }).waitFor()
+    const table = page.getByRole('region', { name: 'Fields' }).getByRole('table')
+    await table.getByRole('columnheader', { name: 'TTL' }).waitFor()
+    assert.equal(await table.locator('tbody').getByRole('row').count(), zone.records.length)
+    await table.getByRole('row', { name: 'NS' }).first().getByRole('cell', { name: '3600' }).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+  })
+
+  test('asks for the name of a new domain first, and opens the other fields for an error in them', async () => {
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    await dashboard.visit('/reserved_domains/new', 'New reserved domain')
+    await page.getByLabel('Name', { exact: true }).fill('first.example.org')
+    const metadata = page.getByLabel('Metadata')
+    assert.equal(await metadata.isVisible(), false)
+    await page.getByText('More fields').click()
+    await metadata.fill('x'.repeat(4097))
+    await page.getByText('More fields').click()
+    assert.equal(await metadata.isVisible(), false)
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.locator('textarea:focus').waitFor()
+    await metadata.fill('')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { level: 1, name: 'first.example.org' }).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+  })
+
+  test('opens the people first of people and keys, and shows the section of every page', async () => {
+    const edge = await made(server.api, '/edges/https', {})
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    const sections = page.getByRole('navigation', { name: 'Sections' })
+    await sections.getByRole('link', { name: 'People and keys' }).click()
+    await page.getByRole('heading', { level: 1, name: 'People' }).waitFor()
+    await dashboard.visit(`/https_edge_routes/new?parent=${edge.id}`, 'New HTTPS edge route')
+    await sections.getByRole('link', { name: 'HTTPS edges' }).waitFor()
   })
 
   test('names a backend without a description by what it does', async () => {

@@ -123,7 +123,8 @@ function PersonCard(props: {
     <li class="card" aria-label={email}>
       <div class="page-head">
         <h2 dir="auto">
-          <a href={href(['users', id])}>{name || email}</a> <span class="dim">{email}</span>{' '}
+          <a href={href(['users', id])}>{name || email}</a>{' '}
+          {name !== '' && name !== email && <span class="dim">{email}</span>}{' '}
           {!active && <span class="dot off">inactive</span>}
         </h2>
         <div class="actions">

@@ -11,6 +11,7 @@ import {
   requireSignIn,
   type CertificateDraft,
   type FormTarget,
+  type Protectable,
   type SignInDraft,
 } from '#ui/dashboard/access/protect.ts'
 import { SignInFields } from '#ui/dashboard/access/sign-in-fields.tsx'
@@ -32,7 +33,7 @@ export function ProtectPage(): JSX.Element {
   })
   return (
     <>
-      <PageHead title="Protect" sub="Only these clients get through to the service." />
+      <PageHead title={titleFor(loaded.value)} sub="Only these clients get through to the service." />
       <Shown of={loaded}>
         {target =>
           target.type === 'agent' ? (
@@ -44,6 +45,11 @@ export function ProtectPage(): JSX.Element {
       </Shown>
     </>
   )
+}
+
+function titleFor(target: Protectable | undefined): string {
+  const host = /^\w+:\/\/([^/]+)/.exec(target?.url ?? '')?.[1]
+  return host === undefined ? 'Protect' : `Protect ${host}`
 }
 
 const agentOptions = {
@@ -124,9 +130,16 @@ const methods = {
 } as const
 type Method = keyof typeof methods
 
+/** How clients prove who they are now; sign-in if they need not. */
+function methodOf(guards: readonly string[]): Method {
+  const [only] = guards
+  if (guards.length !== 1) return 'sign_in'
+  return only === 'mutual_tls' ? 'certificate' : only === 'basic_auth' ? 'password' : 'sign_in'
+}
+
 function AccessForm(props: AtRoute): JSX.Element {
   const { target, route, changed } = props
-  const [method, setMethod] = useState<Method>('sign_in')
+  const [method, setMethod] = useState<Method>(() => methodOf(guardsAt(target, route)))
   const [signIn, setSignIn] = useState<SignInDraft>({
     provider: 'google',
     clientId: '',
@@ -159,6 +172,9 @@ function AccessForm(props: AtRoute): JSX.Element {
         }}
       >
         <MethodChoice target={target} method={method} choose={setMethod} />
+        {method === 'sign_in' && guardsAt(target, route).includes('oauth') && (
+          <p class="hint">Saving replaces the provider and the allowed users of OAuth.</p>
+        )}
         {method === 'sign_in' && (
           <SignInFields draft={signIn} change={part => setSignIn({ ...signIn, ...part })} />
         )}

@@ -18,7 +18,7 @@ export function AgentTunnels({ id }: { id: string }): JSX.Element {
           items.length === 0 ? (
             <p class="empty">The agent has opened none.</p>
           ) : (
-            <ResourceTable collection="tunnels" items={items} />
+            <ResourceTable collection="tunnels" items={items} without="tunnel_session" />
           )
         }
       </Shown>

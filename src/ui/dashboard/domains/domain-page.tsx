@@ -57,7 +57,7 @@ function Setup({ domain, check }: { domain: Domain; check: Loaded<Check> }): JSX
       {value && <Records check={value} />}
       {value && <Steps check={value} />}
       <Renewal domain={domain} expires={value?.expires_at ?? null} />
-      <SendTraffic domain={domain.domain} />
+      <SendTraffic id={domain.id} domain={domain.domain} />
     </section>
   )
 }
@@ -139,7 +139,7 @@ const Steps = ({ check: { steps, next } }: { check: Check }): JSX.Element => (
         </li>
       ))}
     </ol>
-    {steps.every(({ message }) => message !== next) && (
+    {steps.some(({ state, message }) => state === 'waiting' || (state === 'failed' && message !== next)) && (
       <p dir="auto">
         <Message text={next} />
       </p>
@@ -179,10 +179,30 @@ function Renewal({ domain, expires }: { domain: Domain; expires: string | null }
   )
 }
 
-const SendTraffic = ({ domain }: { domain: string }): JSX.Element => (
+/** The endpoints that are online at a domain. */
+function Serving({ id }: { id: string }): JSX.Element | null {
+  const filter = `obj.domain.id == ${JSON.stringify(id)}`
+  const { value } = useLoaded(`endpoints of ${id}`, () => api.endpoints.list({ filter }), {
+    on: ({ kind }) => kind === 'endpoint',
+  })
+  if (value === undefined || value.items.length === 0) return null
+  return (
+    <p class="dot on">
+      Online now:{' '}
+      {value.items.map(({ id: endpoint, public_url: url }) => (
+        <a key={endpoint} href={href(['endpoints', endpoint])} dir="auto">
+          {url}
+        </a>
+      ))}
+    </p>
+  )
+}
+
+const SendTraffic = ({ id, domain }: { id: string; domain: string }): JSX.Element => (
   <>
-    <h3>Send traffic to</h3>
-    <p>an agent:</p>
+    <h3>Traffic</h3>
+    <Serving id={id} />
+    <p>Send it to an agent:</p>
     <Snippet label="Agent command" text={`adit http 3000 --domain ${domain}`} />
     <p>
       or <a href={href(['https_edges', 'new'])}>create an edge</a>

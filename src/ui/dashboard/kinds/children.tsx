@@ -54,7 +54,12 @@ function ChildList({ child, id }: { child: Kind; id: string }): JSX.Element | nu
           items.length === 0 ? (
             <p class="empty">None.</p>
           ) : (
-            <ResourceTable collection={collection} items={items} {...(child.parent && { parent: id })} />
+            <ResourceTable
+              collection={collection}
+              items={items}
+              without={child.belongsTo?.field}
+              {...(child.parent && { parent: id })}
+            />
           )
         }
       </Shown>

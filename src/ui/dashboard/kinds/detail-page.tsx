@@ -78,31 +78,37 @@ export function ResourceHead(props: {
   const { at, resource, reload } = props
   const kind = kindOf(at.collection)
   const read = callOf(at, 'get')
+  const possible = Object.entries(kind.actions).filter(
+    entry => isPlain(entry) && isPossible(entry[1], resource),
+  )
+  const [orders, removals] = [false, true].map(isRemoval =>
+    possible.filter(([, { method }]) => (method === 'DELETE') === isRemoval),
+  )
+  const button = ([name, action]: [string, Action]): JSX.Element => (
+    <Confirmed
+      key={name}
+      label={titleOf(name)}
+      question={action.doc}
+      call={callOf(at, name)}
+      act={async () => {
+        await call(at.collection, name, ...addressOf(at))
+        // Agents and nodes accept an order before they carry it out.
+        toast(`${titleOf(name)}: ${kind.live ? 'requested' : 'done'}`)
+        reload()
+      }}
+    />
+  )
   return (
     <PageHead title={nameOf(kind, resource)} sub={`${titleOf(kind.name)} ${at.id}`}>
       {props.children}
-      {Object.entries(kind.actions)
-        .filter(entry => isPlain(entry) && isPossible(entry[1], resource))
-        .map(([name, action]) => (
-          <Confirmed
-            key={name}
-            label={titleOf(name)}
-            question={action.doc}
-            call={callOf(at, name)}
-            act={async () => {
-              await call(at.collection, name, ...addressOf(at))
-              // Agents and nodes accept an order before they carry it out.
-              toast(`${titleOf(name)}: ${kind.live ? 'requested' : 'done'}`)
-              reload()
-            }}
-          />
-        ))}
+      {orders?.map(button)}
       {read && <CopyAsCall {...read} />}
       {kind.verbs.includes('update') && (
         <a class="button" href={resourceHref(at.collection, at.id, at.parent, ['edit'])}>
           Edit
         </a>
       )}
+      {removals?.map(button)}
       {kind.verbs.includes('delete') && <DeleteButton at={at} kind={kind} name={nameOf(kind, resource)} />}
     </PageHead>
   )

@@ -20,6 +20,13 @@ import { keyOf, kindOf, nameOf, resourceHref, type Resource } from '#ui/dashboar
 import { go, place } from '#ui/dashboard/router.ts'
 import { ErrorBox, PageHead, Shown, toast } from '#ui/dashboard/shell/parts.tsx'
 
+/** The fields that most people need, for the longest forms; all others can be opened. */
+const mainFields: Partial<Record<Collection, readonly string[]>> = {
+  https_edges: ['description', 'hostports'],
+  https_edge_routes: ['description', 'match_type', 'match', 'backend'],
+  reserved_domains: ['name', 'description'],
+}
+
 /** The form that creates a resource of any kind. The query of the address fills in fields. */
 export function CreatePage({ collection }: { collection: Collection }): JSX.Element {
   const kind = kindOf(collection)
@@ -38,6 +45,7 @@ export function CreatePage({ collection }: { collection: Collection }): JSX.Elem
       <PageHead title={`New ${wordsOf(kind.name)}`} sub={kind.doc} />
       <Form
         fields={fields}
+        main={mainFields[collection]}
         start={Object.fromEntries(
           Object.entries(given).filter(([name]) => fields.some(field => field.name === name)),
         )}
@@ -99,6 +107,8 @@ interface FormCall {
 /** A form of the contract; `cancel` goes back unless it is given. */
 export function Form(props: {
   fields: ReturnType<typeof formFields>
+  /** The names of those that are always shown; by default all are. */
+  main?: readonly string[] | undefined
   start: FormValues
   submit: string
   save: (draft: FormValues) => Promise<void>
@@ -126,6 +136,12 @@ export function Form(props: {
     setIsBusy(false)
   }
   const { collection, word, params, body } = props.asCall(draft)
+  const { main, fields, start } = props
+  const shown = main?.flatMap(name => fields.find(field => field.name === name) ?? []) ?? fields
+  const others = fields.filter(field => !shown.includes(field))
+  const isOpen = others.some(({ name }) => start[name] !== undefined)
+  const isInvalid = (all: typeof fields): boolean =>
+    path !== undefined && all.some(({ name }) => path === name || path.startsWith(`${name}.`))
   const operation = operationOf(collection, word)
   return (
     <form
@@ -137,7 +153,13 @@ export function Form(props: {
       }}
     >
       <FormError.Provider value={path === undefined ? undefined : { path, message: error?.message ?? '' }}>
-        <Group fields={props.fields} value={draft} change={setDraft} path="" />
+        <Group fields={shown} value={draft} change={setDraft} path="" />
+        {others.length > 0 && (
+          <details class="more" open={isOpen || isInvalid(others) || undefined}>
+            <summary>More fields</summary>
+            <Group fields={others} value={draft} change={setDraft} path="" />
+          </details>
+        )}
       </FormError.Provider>
       {error && path === undefined && <ErrorBox error={error} />}
       <div class="actions">

@@ -9,7 +9,7 @@ import { call, operationOf } from '#ui/dashboard/api.ts'
 import { AuditTable } from '#ui/dashboard/events/audit-table.tsx'
 import type { AuditEvent } from '#ui/dashboard/events/audit-text.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
-import { kindOf, searchFilter, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
+import { exampleFilter, kindOf, searchFilter, text, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { reloading } from '#ui/dashboard/kinds/resource-place.ts'
 import { ResourceTable } from '#ui/dashboard/kinds/table.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -139,6 +139,7 @@ function Pager(props: {
 
 function FilterBar({ collection, kind }: { collection: Collection; kind: Kind }): JSX.Element {
   const filters = Object.entries(kind.filters ?? {})
+  const example = exampleFilter(kind)
   const set = (name: string, value: string): void =>
     go(href([collection], withQuery({ [name]: value, before: '' })), 'replace')
   return (
@@ -148,8 +149,7 @@ function FilterBar({ collection, kind }: { collection: Collection; kind: Kind })
           key={`${collection} q`}
           name="q"
           label="Filter"
-          placeholder='Text, or obj.description == "shop"'
-          title='Text, or an expression such as obj.description.contains("shop")'
+          placeholder={example === undefined ? 'Text' : `Text, or ${example}`}
           set={set}
         />
       )}

@@ -129,10 +129,18 @@ const HIDDEN_COLUMNS = new Set([
   'peer_address',
   'lease_age_ms',
 ])
+
+/** The same for one kind only, where others say more. */
+const hiddenOf: Readonly<Record<string, readonly string[]>> = {
+  reserved_domain: ['http_endpoint_configuration', 'https_endpoint_configuration'],
+}
+
+/** Kinds whose resources are told apart by their owner. */
+const OWNED = new Set(['api_key', 'credential', 'ssh_credential'])
 const MAX_COLUMNS = 5
 
 /** The fields that a table shows besides the name and the id. */
-export function columnsOf(kind: Kind): readonly (readonly [string, Field])[] {
+export function columnsOf(kind: Kind, without?: string): readonly (readonly [string, Field])[] {
   const inName: readonly string[] = composed[kind.name] ? ['user_agent'] : NAMES.slice(0, 4)
   return Object.entries(kind.shape)
     .filter(([name, field]) => {
@@ -140,7 +148,9 @@ export function columnsOf(kind: Kind): readonly (readonly [string, Field])[] {
       return (
         field.read !== undefined &&
         field.secret === undefined &&
-        !HIDDEN_COLUMNS.has(name) &&
+        name !== without &&
+        (!HIDDEN_COLUMNS.has(name) || (name === 'owner_id' && OWNED.has(kind.name))) &&
+        hiddenOf[kind.name]?.includes(name) !== true &&
         !inName.includes(name) &&
         !/_pem$|^public_key$|^token$/.test(name) &&
         (['string', 'boolean', 'integer', 'number', 'moment'].includes(type) || field.expand === true)
@@ -149,15 +159,27 @@ export function columnsOf(kind: Kind): readonly (readonly [string, Field])[] {
     .slice(0, MAX_COLUMNS)
 }
 
+/** The fields that a text is looked for in. */
+const searched = (kind: Kind): string[] =>
+  Object.entries(kind.shape)
+    .filter(
+      ([, field]) => field.read !== undefined && field.secret === undefined && readType(field) === 'string',
+    )
+    .map(([name]) => name)
+
+/** An expression for people to begin with. */
+export function exampleFilter(kind: Kind): string | undefined {
+  const names = searched(kind)
+  const name = names.includes('description') ? 'description' : names.find(each => each !== 'id')
+  return name && `obj.${name}.contains("shop")`
+}
+
 /** The filter of a list for a text: the resources that contain it in one of their fields. */
 export function searchFilter(kind: Kind, words: string): string | undefined {
   const wanted = words.trim()
   if (wanted === '') return undefined
   if (/\bobj\./.test(wanted)) return wanted
-  return Object.entries(kind.shape)
-    .filter(
-      ([, field]) => field.read !== undefined && field.secret === undefined && readType(field) === 'string',
-    )
-    .map(([name]) => `obj.${name}.contains(${JSON.stringify(wanted)})`)
+  return searched(kind)
+    .map(name => `obj.${name}.contains(${JSON.stringify(wanted)})`)
     .join(' || ')
 }

@@ -16,9 +16,11 @@ export function ResourceTable(props: {
   collection: Collection
   items: readonly Resource[]
   parent?: string
+  /** A column that has the same value in all rows. */
+  without?: string | undefined
 }): JSX.Element {
   const kind = kindOf(props.collection)
-  const columns = columnsOf(kind)
+  const columns = columnsOf(kind, props.without)
   const title = titleOf(kind.name)
   return (
     <div class="table-box" tabIndex={0} role="region" aria-label={titleOf(props.collection)}>

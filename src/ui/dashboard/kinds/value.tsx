@@ -5,6 +5,7 @@ import { nameOfId } from '#ui/dashboard/kinds/names.ts'
 import { hrefOfId, isRef } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { Time } from '#ui/dashboard/shell/parts.tsx'
+import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
@@ -48,15 +49,53 @@ function Text({ value }: { value: string }): JSX.Element {
   return <span dir="auto">{value}</span>
 }
 
+type Row = Readonly<Record<string, unknown>>
+
+const isFlat = (value: unknown): value is Row =>
+  isPlainObject(value) && !isRef(value) && Object.values(value).every(each => typeof each !== 'object')
+
+/** The rows of a list of objects with the same fields, such as DNS records. */
+function rowsOf(list: readonly unknown[]): readonly Row[] | undefined {
+  const rows = list.filter(isFlat)
+  const fields = new Set(rows.map(each => Object.keys(each).join()))
+  const isTable = rows.length > 1 && rows.length === list.length && fields.size === 1
+  return isTable && Object.keys(rows[0] ?? {}).length > 1 ? rows : undefined
+}
+
+const Rows = ({ rows }: { rows: readonly Row[] }): JSX.Element => {
+  const names = Object.keys(rows[0] ?? {})
+  return (
+    <div class="table-box" tabIndex={0}>
+      <table>
+        <TableHead columns={names.map(fieldTitle)} />
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {names.map(name => (
+                <td key={name}>
+                  <FieldValue name={name} value={row[name]} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
 /** Any value of a resource. All of it is shown as text. */
 export function Value({ value }: { value: unknown }): JSX.Element {
   if (value === null || value === undefined) return <span class="dim">–</span>
   if (typeof value === 'string') return <Text value={value} />
   if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>
-  if (typeof value === 'number') return <span>{value.toLocaleString()}</span>
+  // Without separators, since serial numbers and ports are numbers, too.
+  if (typeof value === 'number') return <span>{String(value)}</span>
   if (isRef(value)) return <NamedLink id={value.id} />
   if (Array.isArray(value)) {
     if (value.length === 0) return <span class="dim">none</span>
+    const rows = rowsOf(value)
+    if (rows) return <Rows rows={rows} />
     return (
       <ul class="values">
         {value.map((each, index) => (
@@ -74,7 +113,8 @@ export function Value({ value }: { value: unknown }): JSX.Element {
 const MILLISECONDS = /_ms$/
 
 /** The title of a field; the unit is part of its value. */
-export const fieldTitle = (name: string): string => titleOf(name.replace(MILLISECONDS, ''))
+export const fieldTitle = (name: string): string =>
+  name === 'owner_id' ? 'Owner' : titleOf(name.replace(MILLISECONDS, ''))
 
 /** The same; a resource is shown by its name. */
 const titleWith = (name: string, value: unknown): string =>

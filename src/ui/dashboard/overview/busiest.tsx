@@ -2,11 +2,15 @@ import type { JSX } from 'preact'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { kinds } from '#contract/kinds/index.ts'
 import { api } from '#ui/dashboard/api.ts'
-import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { Sparkline } from '#ui/dashboard/overview/sparkline.tsx'
 import { href } from '#ui/dashboard/router.ts'
-import { linesOf, type ReportSeries, type UsageReport } from '#ui/dashboard/server/usage-series.ts'
+import {
+  hrefOfSeries,
+  linesOf,
+  type ReportSeries,
+  type UsageReport,
+} from '#ui/dashboard/server/usage-series.ts'
 import { Shown } from '#ui/dashboard/shell/parts.tsx'
 import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
@@ -76,8 +80,8 @@ const time = (ms: number | null): string => (ms === null ? '–' : milliseconds(
 
 function EndpointRow(props: { usage: UsageReport; series: ReportSeries; agents: string }): JSX.Element {
   const { usage, series, agents } = props
-  const { name, id, requests, errors, p50_ms: p50, p95_ms: p95, p99_ms: p99 } = series
-  const to = id === null ? undefined : hrefOfId(id)
+  const { name, requests, errors, p50_ms: p50, p95_ms: p95, p99_ms: p99 } = series
+  const to = hrefOfSeries(series)
   const figures = [
     (requests / MINUTES).toFixed(1),
     requests === 0 ? '–' : `${((errors / requests) * 100).toFixed(1)} %`,

@@ -11,6 +11,10 @@ export const levels = {
   failing: { mark: 'off', text: 'Failing' },
 } as const satisfies Record<ServerStatus['status'], object>
 
+/** The message; the name stands before it already. */
+const withoutName = (message: string, name: string | null): string =>
+  name !== null && message.startsWith(`${name} `) ? message.slice(name.length + 1) : message
+
 /** What the server reports as wrong; nothing if all is well. */
 export function Problems({
   status: { problems, problem_count: count },
@@ -27,7 +31,8 @@ export function Problems({
           return (
             <li key={at} dir="auto">
               <span class={`dot ${levels[level].mark}`}>{titleOf(area)}</span>{' '}
-              {to === undefined ? name : <a href={to}>{name ?? id}</a>} <Message text={message} />
+              {to === undefined ? name : <a href={to}>{name ?? id}</a>}{' '}
+              <Message text={withoutName(message, name)} />
             </li>
           )
         })}

@@ -2,11 +2,10 @@ import type { JSX } from 'preact'
 import { titleOf } from '#contract/names.ts'
 import { usageDimensions, type UsageWindow } from '#contract/usage.ts'
 import { api } from '#ui/dashboard/api.ts'
-import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { go, href, place } from '#ui/dashboard/router.ts'
 import { UsageChart } from '#ui/dashboard/server/usage-chart.tsx'
-import type { UsageReport, ReportSeries } from '#ui/dashboard/server/usage-series.ts'
+import { hrefOfSeries, type UsageReport, type ReportSeries } from '#ui/dashboard/server/usage-series.ts'
 import { FigureList } from '#ui/dashboard/shell/figure-list.tsx'
 import { PageHead, Shown } from '#ui/dashboard/shell/parts.tsx'
 import { TableHead } from '#ui/dashboard/shell/table-head.tsx'
@@ -105,7 +104,7 @@ const UsageTable = ({ series, by }: { series: readonly ReportSeries[]; by: strin
 const time = (ms: number | null): string => (ms === null ? '–' : milliseconds(ms))
 
 function UsageRow({ series }: { series: ReportSeries }): JSX.Element {
-  const to = series.id === null ? undefined : hrefOfId(series.id)
+  const to = hrefOfSeries(series)
   const figures = [
     series.requests.toLocaleString(),
     series.errors.toLocaleString(),

@@ -1,7 +1,16 @@
 import type { api } from '#ui/dashboard/api.ts'
+import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
+import { href } from '#ui/dashboard/router.ts'
 
 export type UsageReport = Awaited<ReturnType<typeof api.usage>>
 export type ReportSeries = UsageReport['series'][number]
+
+/** The page of what was counted; of a tunnel, which may have ended, its requests. */
+export function hrefOfSeries({ id, name }: ReportSeries): string | undefined {
+  if (id !== null) return hrefOfId(id)
+  const host = /^https?:\/\/([^/:]+)/.exec(name)?.[1]
+  return host && href(['requests'], { filter: `host:${host}` })
+}
 
 const seconds = { minute: 60, hour: 3600, day: 86_400 } as const
 
