@@ -48,10 +48,10 @@ suite('adit usage', () => {
     const [summary, empty, head, row] = text.stdout.split('\n')
     assert.equal(summary, 'In the last hour: 4 requests, 25.0 % errors, 0 B in, 4.5 kB out.')
     assert.equal(empty, '')
-    assert.match(head ?? '', /^endpoint +requests +req\/min +errors +p50 +p99 +in +out$/)
+    assert.match(head ?? '', /^endpoint +requests +req\/min +errors +p50 +p95 +p99 +in +out$/)
     assert.match(
       row ?? '',
-      /^https:\/\/usage\.example\.test +4 +<0\.1 +25\.0 % +[\d.]+ ms +[\d.]+ ms +0 B +4\.5 kB$/,
+      /^https:\/\/usage\.example\.test +4 +<0\.1 +25\.0 % +[\d.]+ ms +[\d.]+ ms +[\d.]+ ms +0 B +4\.5 kB$/,
     )
     const json = JSON.parse((await runCommand(['usage', '-o', 'json'], environment)).stdout)
     assert.deepEqual([json.window, json.series[0].id, json.series[0].requests], ['24h', edge, 4])
@@ -88,9 +88,9 @@ suite('adit usage', () => {
     assert.equal(lines[0], 'In the last 24 hours: 1440001 requests, 0.00 % errors, 999 B in, 12.3 GB out.')
     assert.match(
       lines[3] ?? '',
-      /^laptop +1440000 {5}1000 {2}0\.00 % {2}12\.3 ms {2}2\.3 s {2}999 B {2}12\.3 GB$/,
+      /^laptop +1440000 {5}1000 {2}0\.00 % {2}12\.3 ms {4}- {2}2\.3 s {2}999 B {2}12\.3 GB$/,
     )
     assert.ok(!lines[4]?.includes('\u001B'))
-    assert.match(lines[4] ?? '', / {6}1 {5}<0\.1 {5}0 % {8}- {6}- {4}0 B {6}0 B$/)
+    assert.match(lines[4] ?? '', / {6}1 {5}<0\.1 {5}0 % {8}- {4}- {6}- {4}0 B {6}0 B$/)
   })
 })
