@@ -68,7 +68,7 @@ suite('the dashboard', () => {
   })
 
   test('opens the people first of people and keys, and shows the section of every page', async () => {
-    const edge = await made(server.api, '/edges/https', {})
+    const edge = await createResource(server.api, '/edges/https', {})
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard
     const sections = page.getByRole('navigation', { name: 'Sections' })
