@@ -8,16 +8,28 @@ import { runtimeSettings } from '#base/settings/runtime.ts'
 import { usageLimitSettings } from '#base/settings/usage-limits.ts'
 import type { Setting } from '#base/settings/setting.ts'
 
-/** Every setting of the program, in the order of the reference. */
+/** The settings by area, in the order of the reference and the help. */
+export const settingGroups = {
+  Server: serverSettings,
+  Listeners: listenerSettings,
+  'Usage limits': usageLimitSettings,
+  'Domains and certificates': domainSettings,
+  Runtime: runtimeSettings,
+  Pages: pageSettings,
+  Captures: captureSettings,
+  'Outgoing connections': outgoingSettings,
+}
+
+/** Every setting of the program. */
 export const settings = {
-  ...serverSettings,
-  ...listenerSettings,
-  ...usageLimitSettings,
-  ...domainSettings,
-  ...runtimeSettings,
-  ...pageSettings,
-  ...captureSettings,
-  ...outgoingSettings,
+  ...settingGroups.Server,
+  ...settingGroups.Listeners,
+  ...settingGroups['Usage limits'],
+  ...settingGroups['Domains and certificates'],
+  ...settingGroups.Runtime,
+  ...settingGroups.Pages,
+  ...settingGroups.Captures,
+  ...settingGroups['Outgoing connections'],
 }
 
 export type SettingName = keyof typeof settings

@@ -2,29 +2,10 @@ import { Command } from 'commander'
 import { recordRunning } from '#base/running-server.ts'
 import { flagOf, fullDocOf, readWithSources, variableOf } from '#base/read-settings.ts'
 import { notifyServiceManager } from '#base/service-manager.ts'
-import { captureSettings } from '#base/settings/captures.ts'
-import { domainSettings } from '#base/settings/domains.ts'
-import { listenerSettings } from '#base/settings/listeners.ts'
-import { outgoingSettings } from '#base/settings/outgoing.ts'
-import { pageSettings } from '#base/settings/pages.ts'
-import { runtimeSettings } from '#base/settings/runtime.ts'
-import { serverSettings } from '#base/settings/server.ts'
 import type { Setting } from '#base/settings/setting.ts'
-import { usageLimitSettings } from '#base/settings/usage-limits.ts'
+import { settingGroups } from '#base/settings.ts'
 import { findStarter, type Starter } from '#server/succession.ts'
 import { supervise } from '#server/supervise.ts'
-
-const groups: readonly (readonly [heading: string, settings: Readonly<Record<string, Setting<unknown>>>])[] =
-  [
-    ['Server:', serverSettings],
-    ['Listeners:', listenerSettings],
-    ['Usage limits:', usageLimitSettings],
-    ['Domains and certificates:', domainSettings],
-    ['Runtime:', runtimeSettings],
-    ['Pages:', pageSettings],
-    ['Captures:', captureSettings],
-    ['Outgoing connections:', outgoingSettings],
-  ]
 
 const HELP = `
 Every setting is a flag, an environment variable or a key of the YAML file given with --config
@@ -49,10 +30,10 @@ export function serveCommand(): Command {
       // A process that cannot serve must exit, which its open channel would prevent.
       await run(options, starter).finally(() => starter?.leave())
     })
-  for (const [heading, settings] of groups)
-    for (const [name, spec] of Object.entries(settings)) {
+  for (const [heading, settings] of Object.entries(settingGroups))
+    for (const [name, spec] of Object.entries<Setting<unknown>>(settings)) {
       const flags = `${flagOf(name)} <${spec.example}>`
-      command.addOption(command.createOption(flags, description(name, spec)).helpGroup(heading))
+      command.addOption(command.createOption(flags, description(name, spec)).helpGroup(`${heading}:`))
     }
   return command
 }
