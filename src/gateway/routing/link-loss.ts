@@ -120,7 +120,7 @@ export class LinkLoss {
     return now !== undefined && now !== tunnel
   }
 
-  /** It, or another tunnel in its place: one that came online during the attempt would be awaited in vain. */
+  /** Whether it or a tunnel that replaces it is online. To wait for one that is online already would take the whole limit. */
   #isListed(exchange: Exchange, tunnel: TunnelRecord): boolean {
     const { directory, index } = this.#options
     if (directory.tunnels.has(tunnel.id)) return true
