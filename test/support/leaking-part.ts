@@ -2,4 +2,4 @@ import { test } from 'node:test'
 import { secretText, testLog } from './secrets.ts'
 
 // Its tests pass, but their process must fail: see test/unit/secret-search.test.ts.
-test('a part that tells a secret', () => testLog().info({ name: secretText('given away') }, 'done'))
+test('a part that contains a secret', () => testLog().info({ name: secretText('given away') }, 'done'))

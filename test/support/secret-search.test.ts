@@ -19,7 +19,7 @@ import {
 } from './secrets.ts'
 import { Caller, runAdit, startServer } from './server.ts'
 
-const told = /tells a secret: .*\[secret\]/
+const leaked = /contains a secret: .*\[secret\]/
 
 /** An API that responds as configured. */
 async function api(answer: RequestListener): Promise<{ readonly caller: Caller } & AsyncDisposable> {
@@ -71,10 +71,10 @@ suite('a secret is found', () => {
 })
 
 suite('a test fails', () => {
-  test('when the log of its server tells a secret', () => {
+  test('when the log of its server contains a secret', () => {
     const log = new RecordedOutput('the log')
     createLog('debug', log).warn({ error: new Error(`wrong: ${secretText('password')}`) }, 'refused')
-    assert.throws(() => log.end(), told)
+    assert.throws(() => log.end(), leaked)
   })
 
   test('when its server keeps a secret in the clear or in an event', async () => {
@@ -83,12 +83,12 @@ suite('a test fails', () => {
       .post('/ip_policies', { description: `not a good place: ${secretText('password')}` })
       .then(
         () => assert.fail('the answer tells it, too'),
-        (error: Error) => assert.match(error.message, told),
+        (error: Error) => assert.match(error.message, leaked),
       )
-    await assert.rejects(async () => server[Symbol.asyncDispose](), told)
+    await assert.rejects(async () => server[Symbol.asyncDispose](), leaked)
   })
 
-  test('when an answer of the API tells a secret, but for those that it may show', async () => {
+  test('when an answer of the API contains a secret, but for those that it may show', async () => {
     const secret = secretText('client')
     const bodies: Readonly<Record<string, object>> = {
       '/oidc': { client_secret: secret, issuer: 'https://id.example.com' },
@@ -104,24 +104,24 @@ suite('a test fails', () => {
     assert.equal((await caller.get('/oidc')).body.client_secret, secret)
     assert.equal((await caller.post('/keys')).status, 201)
     for (const path of ['/refused', '/destination', '/keys'])
-      await assert.rejects(caller.get(path), told, path)
-    assert.throws(() => assertNoSecretInResponse('a list', JSON.stringify([bodies['/keys']]), true), told)
+      await assert.rejects(caller.get(path), leaked, path)
+    assert.throws(() => assertNoSecretInResponse('a list', JSON.stringify([bodies['/keys']]), true), leaked)
   })
 
-  test('when a page of the gateway tells a secret', () => {
+  test('when a page of the gateway contains a secret', () => {
     const text = `<h1>${secretText('password')}</h1>`
-    assert.throws(() => assertNoSecretInPage({ 'adit-error-code': 'ERR_ADIT_3200' }, text), told)
+    assert.throws(() => assertNoSecretInPage({ 'adit-error-code': 'ERR_ADIT_3200' }, text), leaked)
     // The page of a service is its own affair.
     assertNoSecretInPage({}, text)
   })
 
-  test('when a command tells a secret', async () => {
+  test('when a command contains a secret', async () => {
     await using server = await api((_, response) => {
       response.writeHead(400, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ error_code: 'ERR_ADIT_215', msg: `no: ${secretText('password')}` }))
     })
     const environment = { ADIT_API_URL: server.caller.url, ADIT_API_KEY: 'key' }
-    await assert.rejects(runAdit(['api', 'ip-policies', 'list'], environment), told)
+    await assert.rejects(runAdit(['api', 'ip-policies', 'list'], environment), leaked)
   })
 
   test('when a part that never ends leaks a secret', async () => {
@@ -130,7 +130,7 @@ suite('a test fails', () => {
     const program = ['-u', 'NODE_TEST_CONTEXT', process.execPath, '--test', file]
     const { code, stdout } = await run('/usr/bin/env', program)
     assert.equal(code, 1, stdout)
-    assert.match(stdout, /a log tells a secret: .*\[secret\]-given-away/)
+    assert.match(stdout, /a log contains a secret: .*\[secret\]-given-away/)
   })
 })
 

@@ -104,9 +104,9 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     ...place.settings,
     ...settings,
   }
-  const told = new RecordedOutput('the log of a server')
+  const output = new RecordedOutput('the log of a server')
   const { settings: settled, sources } = readWithSources(new Map(Object.entries(flags)), {})
-  const running = await serve(settled, createLog('debug', told), { sources })
+  const running = await serve(settled, createLog('debug', output), { sources })
   if (running.url === undefined || !running.first) throw new Error('the server did not start afresh')
   const api = new Caller(running.url, running.first.apiKey.reveal())
   return {
@@ -116,12 +116,12 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     dns: running.dns,
     authtoken: running.first.authtoken.reveal(),
     async [Symbol.asyncDispose]() {
-      await recordApiOutput(api, told)
+      await recordApiOutput(api, output)
       await running.close()
       await place.release()
-      recordDataFolder(dataDir, told)
+      recordDataFolder(dataDir, output)
       rmSync(dataDir, { recursive: true })
-      told.end()
+      output.end()
     },
   }
 }
@@ -220,7 +220,7 @@ export async function spawnServer(
   const welcome = lines.join('\n')
   const url = /^ +API +(http\S+)/m.exec(welcome)?.[1] ?? ''
   const api = new Caller(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim())
-  const told = recordedOutputOf(child)
+  const output = recordedOutputOf(child)
   return {
     child,
     bound: boundIn(welcome),
@@ -228,11 +228,11 @@ export async function spawnServer(
     api,
     async end(signal) {
       const closed = once(child, 'close')
-      if (signal === 'SIGTERM') await recordApiOutput(api, told)
+      if (signal === 'SIGTERM') await recordApiOutput(api, output)
       child.kill(signal)
       await closed
-      recordDataFolder(dataDir, told)
-      told.end()
+      recordDataFolder(dataDir, output)
+      output.end()
       return child.exitCode
     },
   }
