@@ -1,23 +1,70 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { interleave } from './support/interleave.ts'
-import { aditTunnel, type AditOptions } from './support/peers/adit.ts'
+import { freePort } from '../test/support/free-ports.ts'
+import { type Figures, interleave } from './support/interleave.ts'
+import { aditTunnel, DOMAIN } from './support/peers/adit.ts'
 import { upstream } from './support/peers/nginx.ts'
 import { ask, program } from './support/programs.ts'
 import { perSecond, type Row } from './support/row.ts'
-import { workloads } from './support/workloads.ts'
+import { type Workload, workloads } from './support/workloads.ts'
 
-const notInspected = { flags: ['--inspect', 'off'] }
-
-/** What captures, and what it is compared with. */
-const pairs: Readonly<Record<string, Readonly<Record<'on' | 'off', AditOptions>>>> = {
-  // For its inspector, as it does by default.
-  agent: { on: {}, off: notInspected },
-  gateway: { on: { ...notInspected, environment: { ADIT_TRAFFIC_FULL_CAPTURE: 'on' } }, off: notInspected },
+interface Target {
+  readonly http: number
+  readonly tcp: number
 }
 
-/** A tunnel whose requests are captured, against one whose requests are not. */
+/** The same work with and without capture. */
+interface Compared extends AsyncDisposable {
+  readonly on: (work: Workload) => Promise<Figures>
+  readonly off: (work: Workload) => Promise<Figures>
+}
+
+// Both sides of a comparison are the same processes: two pairs of them differ by more than a capture costs.
+
+/** The agent captures for its inspector, as it does by default, but not what a second tunnel forwards. */
+async function byAgent(folder: string, target: Target): Promise<Compared> {
+  const web = `127.0.0.1:${await freePort()}`
+  const tunnel = await aditTunnel(folder, target, { flags: ['--web-addr', web] })
+  const name = 'not-inspected'
+  const response = await fetch(`http://${web}/api/tunnels`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name,
+      proto: 'http',
+      addr: target.http,
+      subdomain: name,
+      schemes: ['http', 'https'],
+      inspect: false,
+    }),
+  })
+  if (response.status !== 201) throw new Error(`no second tunnel: ${await response.text()}`)
+  return {
+    on: work => work.measure(tunnel.http, tunnel, folder),
+    off: work => work.measure({ ...tunnel.http, host: `${name}.${DOMAIN}` }, tunnel, folder),
+    [Symbol.asyncDispose]: () => tunnel[Symbol.asyncDispose](),
+  }
+}
+
+/** The gateway captures while there is a rule for the host. */
+async function byGateway(folder: string, target: Target): Promise<Compared> {
+  const tunnel = await aditTunnel(folder, target, { flags: ['--inspect', 'off'] })
+  const { api, http } = tunnel
+  return {
+    on: async work => {
+      const { status, body } = await api.post('/captures', { host: http.host })
+      if (status !== 201) throw new Error(`no capture: ${JSON.stringify(body)}`)
+      const figures = await work.measure(http, tunnel, folder)
+      await api.delete(`/captures/${body.id}`)
+      return figures
+    },
+    off: work => work.measure(http, tunnel, folder),
+    [Symbol.asyncDispose]: () => tunnel[Symbol.asyncDispose](),
+  }
+}
+
+/** Requests of a tunnel that are captured, against those that are not. */
 export async function* capture(): AsyncGenerator<Row> {
   await using parts = new AsyncDisposableStack()
   const folder = mkdtempSync(join(tmpdir(), 'adit-bench-'))
@@ -26,15 +73,10 @@ export async function* capture(): AsyncGenerator<Row> {
   const tcp = program('tcp-upstream-program.ts')
   parts.defer(() => void tcp.kill())
   const { port } = await ask<{ port: number }>(tcp, {})
-  const target = { http: http.port, tcp: port }
-  for (const [place, options] of Object.entries(pairs)) {
-    await using on = await aditTunnel(join(folder, `${place}-on`), target, options.on)
-    await using off = await aditTunnel(join(folder, `${place}-off`), target, options.off)
+  for (const [place, start] of Object.entries({ agent: byAgent, gateway: byGateway })) {
+    await using compared = await start(join(folder, place), { http: http.port, tcp: port })
     for (const work of workloads.filter(({ name }) => name.startsWith('small answers'))) {
-      const measured = await interleave({
-        on: () => work.measure(on.http, on, folder),
-        off: () => work.measure(off.http, off, folder),
-      })
+      const measured = await interleave({ on: () => compared.on(work), off: () => compared.off(work) })
       const name = `${work.name}, captured by the ${place}, vs not captured`
       const figure = (which: 'on' | 'off', key: string): number => measured[which]?.[key] ?? Number.NaN
       const [ours, peer] = [figure('on', 'perSecond'), figure('off', 'perSecond')]

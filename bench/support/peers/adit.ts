@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { spawnServer } from '../../../test/support/server.ts'
+import { type Caller, spawnServer } from '../../../test/support/server.ts'
 import { freePort } from '../../../test/support/free-ports.ts'
 import { RunningProgram, splitArguments } from '../processes.ts'
 import type { Contender, Address, Upstream } from './contender.ts'
 
 const NAME = 'bench'
 const GRPC_NAME = 'calls'
-const DOMAIN = 'adit.localhost'
+export const DOMAIN = 'adit.localhost'
 const program = join(import.meta.dirname, '../../../bin/adit')
 
 /** Adit, and what the memory measurements need besides its ports. */
@@ -16,6 +16,7 @@ export interface AditTunnel extends Contender {
   readonly serverPid: number
   readonly agentPort: number
   readonly authtoken: string
+  readonly api: Caller
 }
 
 export interface AditOptions {
@@ -85,6 +86,7 @@ export async function aditTunnel(
     serverPid,
     agentPort,
     authtoken,
+    api: server.api,
     [Symbol.asyncDispose]: stop,
   }
 }
