@@ -21,9 +21,11 @@ const OWN = LOST / 2
 const OF_PROCESS = LONG ? 2500 : 200
 const PROGRAM = join(import.meta.dirname, 'agents-program.ts')
 const ROOM = {
-  // All agents have one credential.
+  // All agents have one credential, of one owner.
   ADIT_CREDENTIAL_SESSIONS: String(4 * LOST),
   ADIT_CREDENTIAL_TUNNELS: String(4 * LOST),
+  ADIT_OWNER_SESSIONS: String(4 * LOST),
+  ADIT_OWNER_TUNNELS: String(4 * LOST),
   // As servers run: the test would need its time for reading what 10,000 agents do.
   ...(LONG && { ADIT_LOG_LEVEL: 'info' }),
 }
