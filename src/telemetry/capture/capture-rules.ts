@@ -10,6 +10,15 @@ interface Rule {
   readonly expiresAt: number
 }
 
+interface NamedRule {
+  readonly name: string
+  /** Otherwise it is an id. */
+  readonly isHost: boolean
+  readonly rule: Rule
+}
+
+type RuleMap = ReadonlyMap<string, readonly Rule[]>
+
 /** Later than any capture lasts, and within what a timer can wait. */
 const MAX_WAIT_MS = 3_600_000
 
@@ -18,7 +27,10 @@ export class CaptureRules {
   readonly #records: Records
   readonly #changed: (isEmpty: boolean) => void
   readonly #stop: () => void
-  #rules: ReadonlyMap<string, readonly Rule[]> = new Map()
+  /** Of host names. Apart from ids, so that a request needs no text made of its host. */
+  #ofHosts: RuleMap = new Map()
+  /** Of edges and routes. */
+  #ofIds: RuleMap = new Map()
   #timer: NodeJS.Timeout | undefined
 
   /** `changed` is called at once, and whenever rules begin or end. */
@@ -38,21 +50,19 @@ export class CaptureRules {
 
   /** Whether a request is captured. */
   includes(host: string, { edgeId, routeId, ownerId = '' }: RouteInfo): boolean {
-    const now = Date.now()
-    const isMet = (name: string | undefined): boolean =>
-      name !== undefined &&
-      this.#rules.get(name)?.some(rule => rule.expiresAt > now && (rule.ownerId ?? ownerId) === ownerId) ===
-        true
-    return isMet(`host ${host}`) || isMet(edgeId) || isMet(routeId)
+    return (
+      applies(this.#ofHosts.get(host), ownerId) ||
+      (edgeId !== undefined && applies(this.#ofIds.get(edgeId), ownerId)) ||
+      (routeId !== undefined && applies(this.#ofIds.get(routeId), ownerId))
+    )
   }
 
   #load(): void {
     const now = Date.now()
     const current = [...this.#records.all(capture)].flatMap(row => ruleOf(row) ?? [])
     const live = current.filter(({ rule }) => rule.expiresAt > now)
-    this.#rules = new Map(
-      [...Map.groupBy(live, ({ name }) => name)].map(([name, all]) => [name, all.map(({ rule }) => rule)]),
-    )
+    this.#ofHosts = byName(live.filter(({ isHost }) => isHost))
+    this.#ofIds = byName(live.filter(({ isHost }) => !isHost))
     clearTimeout(this.#timer)
     const next = Math.min(...live.map(({ rule }) => rule.expiresAt - now), MAX_WAIT_MS)
     if (live.length > 0) this.#timer = setTimeout(() => this.#load(), next + 1).unref()
@@ -62,11 +72,22 @@ export class CaptureRules {
 
 const isText = (value: unknown): boolean => value === null || ['string', 'undefined'].includes(typeof value)
 
-function ruleOf({ body }: RowOf<typeof capture>): { name: string; rule: Rule } | undefined {
+function applies(rules: readonly Rule[] | undefined, ownerId: string): boolean {
+  if (rules === undefined) return false
+  const now = Date.now()
+  return rules.some(rule => rule.expiresAt > now && (rule.ownerId ?? ownerId) === ownerId)
+}
+
+const byName = (rules: readonly NamedRule[]): RuleMap =>
+  new Map(
+    [...Map.groupBy(rules, ({ name }) => name)].map(([name, all]) => [name, all.map(({ rule }) => rule)]),
+  )
+
+function ruleOf({ body }: RowOf<typeof capture>): NamedRule | undefined {
   // A field of a damaged row may have any type, and must not keep the others from being loaded.
   if (![body.host, body.route_id, body.edge_id, body.expires_at].every(isText)) return undefined
-  const name = body.host ? `host ${body.host}` : (body.route_id ?? body.edge_id)
+  const name = body.host || (body.route_id ?? body.edge_id)
   if (!name) return undefined
   const ownerId = body.scope === 'any' ? undefined : (body.owner_id ?? '')
-  return { name, rule: { ownerId, expiresAt: Date.parse(body.expires_at ?? '') } }
+  return { name, isHost: Boolean(body.host), rule: { ownerId, expiresAt: Date.parse(body.expires_at ?? '') } }
 }
