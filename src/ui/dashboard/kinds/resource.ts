@@ -135,7 +135,7 @@ const hiddenOf: Readonly<Record<string, readonly string[]>> = {
   reserved_domain: ['http_endpoint_configuration', 'https_endpoint_configuration'],
 }
 
-/** Kinds whose resources are told apart by their owner. */
+/** Kinds whose lists show the owner: often nothing else differs. */
 const OWNED = new Set(['api_key', 'credential', 'ssh_credential'])
 const MAX_COLUMNS = 5
 
