@@ -11,14 +11,15 @@ const ENTRY_BYTES = 256
 /** The overhead of the entry of the request log. */
 const RECORD_BYTES = 1536
 
-/** How many texts a capture has: their lengths are its first numbers. */
-const TEXTS = 10
-/** Offset of a number of a capture. */
-const [requestFraming, responseFraming, status, complete, fileBytes] = [10, 11, 12, 13, 14] as const
+/** Offset of a number of a capture; `texts` is the length of its texts together. */
+const [texts, requestFraming, responseFraming, status, complete, fileBytes] = [0, 1, 2, 3, 4, 5] as const
 /** Offset of the numbers of each body. */
-const [requestBody, responseBody] = [15, 18] as const
-const NUMBERS = 21
+const [requestBody, responseBody] = [6, 9] as const
+const NUMBERS = 12
 const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT
+
+/** Between texts: no part of an HTTP head may contain it. */
+const SEPARATOR = '\0'
 
 /** A framing as a number: a length, or one of these. */
 const unsized: readonly Exclude<Framing['kind'], 'length'>[] = ['none', 'chunked', 'until_close']
@@ -29,24 +30,27 @@ const framingNumber = (framing: Framing): number =>
 const framingOf = (number: number): Framing =>
   number >= 0 ? { kind: 'length', length: number } : { kind: unsized[-1 - number] ?? 'none' }
 
-/** The texts of a capture, which are Latin-1 as in HTTP, in a fixed order. */
-export const textsOf = ({ id, replayOf = '', withheld, head, responseHead }: CapturedRequest): string[] => [
-  id,
-  replayOf,
-  withheld.length === 0 ? '' : withheld.join(),
-  head.method,
-  head.target,
-  head.authority,
-  head.upgrade,
-  head.fields.text,
-  responseHead?.reason ?? '',
-  responseHead?.fields.text ?? '',
-]
+/**
+ * The texts of a capture in a fixed order, which are Latin-1 as in HTTP. As one text: to read the length of each would
+ * cost more than to copy it, because V8 has many kinds of strings.
+ */
+export const textOf = ({ id, replayOf = '', withheld, head, responseHead }: CapturedRequest): string =>
+  [
+    id,
+    replayOf,
+    withheld.length === 0 ? '' : withheld.join(),
+    head.method,
+    head.target,
+    head.authority,
+    head.upgrade,
+    head.fields.text,
+    responseHead?.reason ?? '',
+    responseHead?.fields.text ?? '',
+  ].join(SEPARATOR)
 
 /** How much space the bytes of a capture need. */
-export function pageBytes({ request, response }: CapturedRequest, texts: readonly string[]): number {
-  let length = NUMBERS * NUMBER_BYTES + request.kept + response.kept
-  for (const text of texts) length += text.length
+export function pageBytes({ request, response }: CapturedRequest, text: string): number {
+  const length = NUMBERS * NUMBER_BYTES + text.length + request.kept + response.kept
   return Math.ceil(length / NUMBER_BYTES) * NUMBER_BYTES
 }
 
@@ -94,7 +98,7 @@ export class CapturePage {
   }
 
   /** Adds a capture, for which there must be room. */
-  add(captured: CapturedRequest, texts: readonly string[]): void {
+  add(captured: CapturedRequest, text: string): void {
     const start = this.#used
     const index = this.#starts.push(start) - 1
     this.#clients.push(captured.client)
@@ -104,8 +108,9 @@ export class CapturePage {
     }
     const first = start / NUMBER_BYTES
     this.#putNumbers(first, captured)
+    this.#numbers[first + texts] = text.length
     let at = start + NUMBERS * NUMBER_BYTES
-    at += this.#putTexts(first, at, texts)
+    at += this.memory.write(text, at, 'latin1')
     at += captured.request.copy(this.memory, at)
     at += captured.response.copy(this.memory, at)
     this.#used = Math.ceil(at / NUMBER_BYTES) * NUMBER_BYTES
@@ -151,12 +156,6 @@ export class CapturePage {
     numbers[at + 2] = isWhole ? 1 : 0
   }
 
-  /** All texts at once: the calls are what costs, not the bytes. */
-  #putTexts(first: number, at: number, texts: readonly string[]): number {
-    texts.forEach((text, index) => (this.#numbers[first + index] = text.length))
-    return this.memory.write(texts.join(''), at, 'latin1')
-  }
-
   #setFile(index: number, bytes: number): void {
     this.#numbers[this.#numberAt(index, fileBytes)] = bytes
     this.#fileBytes += bytes
@@ -191,11 +190,12 @@ export class CapturePage {
 
   #idAt(index: number): string {
     const at = this.#textsAt(index)
-    return this.memory.toString('latin1', at, at + this.#numberOf(index, 0))
+    return this.memory.toString('latin1', at, this.memory.indexOf(SEPARATOR, at, 'latin1'))
   }
 
   #read(index: number): CapturedRequest {
-    let at = this.#textsAt(index)
+    const textsAt = this.#textsAt(index)
+    let at = textsAt + this.#numberOf(index, texts)
     const [
       id = '',
       replayOf = '',
@@ -205,11 +205,7 @@ export class CapturePage {
       authority = '',
       upgrade = '',
       ...rest
-    ] = Array.from({ length: TEXTS }, (_, which) => {
-      const from = at
-      at += this.#numberOf(index, which)
-      return this.memory.toString('latin1', from, at)
-    })
+    ] = this.memory.toString('latin1', textsAt, at).split(SEPARATOR)
     const [requestFields = '', reason = '', responseFields = ''] = rest
     const numberOf = (number: number): number => this.#numberOf(index, number)
     const captured = new CapturedRequest({

@@ -1,4 +1,4 @@
-import { CapturePage, pageBytes, textsOf } from '#telemetry/capture/capture-page.ts'
+import { CapturePage, pageBytes, textOf } from '#telemetry/capture/capture-page.ts'
 import type { CapturedRequest } from '#telemetry/capture/captured-request.ts'
 
 /** A page of most owners; a capture that needs more gets a page of its own. */
@@ -52,8 +52,8 @@ export class OwnedCaptures {
   }
 
   #put(pages: CapturePage[], captured: CapturedRequest, allocate: Allocate): void {
-    const texts = textsOf(captured)
-    const needed = pageBytes(captured, texts)
+    const text = textOf(captured)
+    const needed = pageBytes(captured, text)
     let page = pages.at(-1)
     if (page === undefined || page.room < needed) {
       const usual = Math.min(PAGE_BYTES, FIRST_PAGE_BYTES * 2 ** pages.length)
@@ -62,7 +62,7 @@ export class OwnedCaptures {
       this.bytes += page.held
     }
     this.bytes -= page.held
-    page.add(captured, texts)
+    page.add(captured, text)
     this.bytes += page.held
   }
 }

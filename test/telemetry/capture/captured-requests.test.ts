@@ -54,7 +54,8 @@ const read = (captured: CapturedRequest | undefined): object | undefined =>
     })),
   }
 
-const latin1 = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map(code => String.fromCharCode(code)) })
+/** Without NUL, which separates texts and which no HTTP head has. */
+const latin1 = fc.string({ unit: fc.integer({ min: 1, max: 255 }).map(code => String.fromCharCode(code)) })
 const body = fc.array(
   fc.nat(60_000).map(length => Buffer.alloc(length, length)),
   { maxLength: 3 },
