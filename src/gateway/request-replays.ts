@@ -83,8 +83,8 @@ export class RequestReplays {
         )
       const given =
         reply === 'late' ? errorReply('upstream_timeout', head, { seconds: WAIT_MS / 1000 }) : reply
-      const sent = withPage(given, { theme: this.#options.theme, ip: client.ip, context })
-      observer.replied(client, head, sent, context)
+      const page = withPage(given, { theme: this.#options.theme, ip: client.ip, context })
+      const sent = observer.replied(client, head, page, context)
       observer.ended(context, reply !== 'late' && (await received(sent, head, late)))
     } finally {
       clearTimeout(timer)

@@ -98,13 +98,16 @@ export type Handler = (exchange: Exchange, next: Endpoint) => Promise<Reply>
 
 /** Notified of every request; on the hot path, so it must be fast. */
 export interface Observer {
-  /** The response, or an error of the gateway; the head is undefined when it could not be parsed. */
+  /**
+   * The response, or an error of the gateway; the head is undefined when it could not be parsed. Returns what to send:
+   * the same, with a body that can be recorded on its way.
+   */
   replied(
     client: HttpClientConnection,
     head: RequestHead | undefined,
     reply: Reply,
     context: RequestContext,
-  ): void
+  ): Reply
   /** The response was sent completely, or its client has disconnected. */
   ended(context: RequestContext, whole: boolean): void
   /** No endpoint has responded: an internal error. */

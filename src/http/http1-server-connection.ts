@@ -247,8 +247,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
       return
     }
     state.phase = 'responding'
-    const reply = this.#withPage(given, context)
-    this.#observer?.replied(this.#client, head, reply, context)
+    const reply = this.#toSend(given, head, context)
     if (reply.upgraded !== undefined) {
       this.#upgrade(reply.head, head, reply.upgraded)
       return
@@ -264,9 +263,13 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     this.#writer.respond(reply, transfer, head.host)
   }
 
-  #withPage(reply: Reply, context: RequestContext): Reply {
-    if (reply.page === undefined) return reply
-    return withPage(reply, { theme: this.#theme, ip: this.#client.ip, context })
+  /** Reports a reply, and returns it as it is sent. */
+  #toSend(given: Reply, head: RequestHead | undefined, context: RequestContext): Reply {
+    const client = this.#client
+    const reply =
+      given.page === undefined ? given : withPage(given, { theme: this.#theme, ip: client.ip, context })
+    const observer = this.#observer
+    return observer === undefined ? reply : observer.replied(client, head, reply, context)
   }
 
   #upgrade(head: ResponseHead, { host }: RequestHead, stream: NonNullable<Reply['upgraded']>): void {
@@ -298,8 +301,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     this.#clientAbort?.abort()
     this.#reader.body?.fail(new Error('The request was refused.'))
     const context = (this.#context ??= new RequestContext())
-    const reply = this.#withPage(errorReply(error.code, asked, error.values), context)
-    this.#observer?.replied(this.#client, asked, reply, context)
+    const reply = this.#toSend(errorReply(error.code, asked, error.values), asked, context)
     const bare = asked !== undefined && isBare(asked.method, reply.head.status)
     const transfer = { version: '1.1', keepAlive: false, bare, requestId: context.id } as const
     this.#writer.respond(reply, transfer)

@@ -23,7 +23,7 @@ export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof Back
   readonly records: Records
   readonly modules: Modules
   /** Records requests; absent: none. */
-  readonly captures?: Pick<Captures, 'isActive' | 'around'> | undefined
+  readonly captures?: Pick<Captures, 'isActive' | 'asked'> | undefined
   readonly log: Log
 }
 
@@ -184,7 +184,7 @@ function answering(
     const isCaptured =
       captures !== undefined &&
       (captures.isActive || route.capturedBy !== undefined || context.captured !== undefined)
-    return isCaptured ? captures.around(exchange, route, endpoint) : endpoint(exchange)
+    return endpoint(isCaptured ? captures.asked(exchange, route) : exchange)
   }
 }
 

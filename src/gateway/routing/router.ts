@@ -36,7 +36,7 @@ export interface RouterOptions {
   readonly dialer: AgentDialer
   readonly modules: Modules
   /** Records requests; absent: none. */
-  readonly captures?: Pick<Captures, 'isActive' | 'around'> | undefined
+  readonly captures?: Pick<Captures, 'isActive' | 'asked'> | undefined
   readonly egress: Egress
   /** Serves the sign-in callback host. */
   readonly central?: (head: RequestHead) => Handler | undefined

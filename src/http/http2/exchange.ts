@@ -90,8 +90,7 @@ export abstract class Http2Exchange {
     const client = this.#client
     const context = this.context
     const reply = given.page === undefined ? given : withPage(given, { theme, ip: client.ip, context })
-    observer?.replied(client, this.#head, reply, context)
-    return reply
+    return observer === undefined ? reply : observer.replied(client, this.#head, reply, context)
   }
 
   /** Reports that no endpoint has replied. */

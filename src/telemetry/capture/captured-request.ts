@@ -1,4 +1,3 @@
-import type { Body } from '#http/body.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import type { RequestHead, ResponseHead } from '#http/head.ts'
 import { RecordedBody } from '#telemetry/capture/recorded-body.ts'
@@ -52,7 +51,6 @@ export class CapturedRequest {
   /** Its entry of the request log, which is saved with it. */
   record: KeptRequest | undefined
   #responseHead: CapturedResponseHead | undefined
-  #responseBody: Body | undefined
 
   constructor({ id, client, head, ownerId, replayOf, withheld = NONE }: CaptureStart) {
     this.id = id
@@ -75,15 +73,9 @@ export class CapturedRequest {
     return ENTRY_BYTES + texts + response + this.request.held + this.response.held
   }
 
-  /** A response whose body is recorded; it replaces an earlier one, after which another service was tried. */
-  respond(head: CapturedResponseHead, body?: Body): void {
+  /** A response whose body follows; it replaces an earlier one, which could not be sent. */
+  respond(head: CapturedResponseHead): void {
     this.#responseHead = head
-    this.#responseBody = body
     this.response.clear()
-  }
-
-  /** Whether this is the body that is recorded. */
-  records(body: Body): boolean {
-    return this.#responseBody === body
   }
 }

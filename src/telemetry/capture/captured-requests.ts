@@ -1,4 +1,3 @@
-import type { Body } from '#http/body.ts'
 import {
   CapturedRequest,
   type CapturedResponseHead,
@@ -96,10 +95,10 @@ export class CapturedRequests {
   }
 
   /** A response whose body is recorded from now on. */
-  respond(captured: CapturedRequest, head: CapturedResponseHead, body: Body): void {
+  respond(captured: CapturedRequest, head: CapturedResponseHead): void {
     if (!captured.isUnderWay) return
     const before = captured.held
-    captured.respond(head, body)
+    captured.respond(head)
     this.#hold(this.#ownedBy(captured.ownerId), captured.held - before)
   }
 

@@ -1,5 +1,6 @@
 import type { Log } from '#base/log.ts'
-import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
+import type { Exchange, Reply } from '#http/exchange.ts'
+import { isBare } from '#http/http1-serialize.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import type { RequestContext, RouteInfo } from '#http/request-context.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
@@ -99,27 +100,33 @@ export class Captures {
     return captured
   }
 
-  /** Handles a request at its route, and records it if it is selected. */
-  around(exchange: Exchange, route: RouteInfo, endpoint: Endpoint): Promise<Reply> {
+  /** A request at its route, and what to forward of it: its body is recorded on its way if the request is selected. */
+  asked(exchange: Exchange, route: RouteInfo): Exchange {
     const { head, body } = exchange
     const captured = this.#capturedAt(exchange, route)
-    if (captured === undefined) return endpoint(exchange)
+    if (captured === undefined) return exchange
     this.#store.assign(captured, route.ownerId ?? '')
-    const tapped = isBodiless(head)
-      ? exchange
-      : { ...exchange, body: new TappedBody(body, this.#store, captured, 'request') }
-    return endpoint(tapped).then(reply => this.#tap(captured, reply))
+    if (isBodiless(head)) return exchange
+    return { ...exchange, body: new TappedBody(body, this.#store, captured, 'request') }
   }
 
-  /** A response is sent: that of the endpoint, or one that the gateway sends in its place. */
-  replied(context: RequestContext, { head, body }: Reply): void {
+  /** What is sent as the response: its body is recorded on its way. */
+  replied(context: RequestContext, reply: Reply): Reply {
     const captured = capturedIn(context)
-    if (captured === undefined || captured.records(body)) return
-    this.#store.respond(captured, head, body)
-    if (body instanceof TextBody) return this.#store.addText(captured, 'response', body.text)
-    // A page of the gateway: it was not seen on its way, because it is made when it is sent.
-    if (body.whole !== undefined) this.#store.add(captured, 'response', body.whole)
-    if (body.whole !== undefined || isBodiless(head)) captured.response.end()
+    if (captured === undefined) return reply
+    const { head, body, upgraded } = reply
+    const store = this.#store
+    store.respond(captured, head)
+    if (body instanceof TextBody) store.addText(captured, 'response', body.text)
+    else if (isBare(captured.head.method, head.status) || isBodiless(head) || upgraded !== undefined)
+      captured.response.end()
+    else if (body.whole === undefined)
+      return { ...reply, body: new TappedBody(body, store, captured, 'response') }
+    else {
+      store.add(captured, 'response', body.whole)
+      captured.response.end()
+    }
+    return reply
   }
 
   /** `record` reads the entry of the request log, which only a file needs. */
@@ -144,20 +151,6 @@ export class Captures {
     if (context.captured !== undefined) return capturedIn(context)
     const isSelected = this.#all || route.capturedBy !== undefined || this.#rules.includes(head.host, route)
     return isSelected ? this.begin(exchange, route.ownerId ?? '') : undefined
-  }
-
-  #tap(captured: CapturedRequest, reply: Reply): Reply {
-    const { head, body, upgraded } = reply
-    const store = this.#store
-    if (body instanceof TextBody || isBodiless(head) || upgraded !== undefined) {
-      store.respond(captured, head, body)
-      if (body instanceof TextBody) store.addText(captured, 'response', body.text)
-      else captured.response.end()
-      return reply
-    }
-    const tapped = new TappedBody(body, store, captured, 'response')
-    store.respond(captured, head, tapped)
-    return { ...reply, body: tapped }
   }
 }
 

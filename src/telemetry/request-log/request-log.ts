@@ -49,8 +49,11 @@ export class RequestLog implements Observer {
     this.#traffic = options.traffic
   }
 
-  readonly replied: Observer['replied'] = (client, head, reply, context) => {
+  readonly replied: Observer['replied'] = (client, head, given, context) => {
     context.telemetry.respondedAt = performance.now()
+    const { captures } = this.#options
+    const reply =
+      context.captured === undefined || captures === undefined ? given : captures.replied(context, given)
     context.telemetry.failed = isFailure(reply.head.status, reply.refusal)
     const { metrics } = this.#options
     metrics.answered(context.route?.endpoint ?? 'none', client.scheme, reply.head.status)
@@ -63,12 +66,12 @@ export class RequestLog implements Observer {
       metrics.requestDuration.observe((context.respondedAt - context.begun) / 1000)
     else if (head?.method !== 'HEAD') context.telemetry.answer = reply.body
     // The dashboard follows the request log: its own requests would fill it.
-    if (context.route?.endpoint === 'api') return
+    if (context.route?.endpoint === 'api') return reply
     this.#ring.put(client, head, reply, context)
-    if (context.captured !== undefined) this.#options.captures?.replied(context, reply)
     const traffic = this.#traffic
     if (traffic?.wantsRequests === true)
       context.telemetry.onComplete = ended => traffic.request({ client, head, reply, context, ended })
+    return reply
   }
 
   readonly ended: Observer['ended'] = (context, whole) => {

@@ -58,8 +58,8 @@ export class Tracing {
   observing(observer: Observer): Observer {
     return {
       replied(client, head, reply, context) {
-        observer.replied(client, head, reply, context)
         context.span?.replied(reply.head.status, reply.refusal)
+        return observer.replied(client, head, reply, context)
       },
       ended(context, whole) {
         observer.ended(context, whole)

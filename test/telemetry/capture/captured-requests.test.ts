@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { type Framing, noBody } from '#http/body.ts'
+import type { Framing } from '#http/body.ts'
 import type { HttpClientConnection } from '#http/exchange.ts'
 import { Fields } from '#http/fields.ts'
 import type { CapturedHead, CapturedRequest, CaptureStart } from '#telemetry/capture/captured-request.ts'
@@ -85,7 +85,7 @@ suite('captured requests', () => {
         const captures = store()
         const captured = begin(captures, { id: 'rq_1', ...each })
         for (const bytes of each.request) captures.add(captured, 'request', bytes)
-        if (each.responseHead !== null) captures.respond(captured, each.responseHead, noBody)
+        if (each.responseHead !== null) captures.respond(captured, each.responseHead)
         if (typeof each.response === 'string') captures.addText(captured, 'response', each.response)
         else for (const bytes of each.response) captures.add(captured, 'response', bytes)
         if (each.hasEnded) captured.request.end()
