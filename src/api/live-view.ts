@@ -4,9 +4,8 @@ import { pageOf, type ReadChunk } from '#api/filtered-page.ts'
 import type { LiveCommand, LiveKind } from '#api/live.ts'
 import type { ListRequest } from '#api/paging.ts'
 import { nextPage, pageText } from '#api/reading.ts'
+import { findLive } from '#api/records.ts'
 import { linker, resourcePath } from '#api/uris.ts'
-import { fail } from '#base/errors.ts'
-import { isId } from '#base/ids.ts'
 import { encode, type ResourceBody } from '#contract/body.ts'
 import type { Kind } from '#contract/kind.ts'
 import { kindNamed } from '#contract/kinds/index.ts'
@@ -28,11 +27,8 @@ export async function showLive(kind: Kind, body: ResourceBody, call: Call): Prom
     : view
 }
 
-const find = async (kind: Kind, id: string, call: Call): Promise<ResourceBody> =>
-  (isId(id) ? await call.live.get(nameOf(kind), id) : undefined) ?? fail('not_found')
-
 export const get = async (kind: Kind, id: string, call: Call): Promise<ResourceBody> =>
-  showLive(kind, await find(kind, id, call), call)
+  showLive(kind, await findLive(nameOf(kind), id, call), call)
 
 export async function list(kind: Kind, page: ListRequest, call: Call): Promise<string> {
   const { filters } = page
@@ -53,6 +49,6 @@ export async function list(kind: Kind, page: ListRequest, call: Call): Promise<s
 }
 
 export async function command(kind: Kind, id: string, name: string, call: Call): Promise<undefined> {
-  await requireChange(kind, await find(kind, id, call), call)
+  await requireChange(kind, await findLive(nameOf(kind), id, call), call)
   await call.live.command(id, name as LiveCommand)
 }

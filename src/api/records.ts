@@ -1,5 +1,6 @@
 import type { StoredResource } from '#api/resource-hooks.ts'
 import type { Call } from '#api/call.ts'
+import type { LiveKind } from '#api/live.ts'
 import { fail } from '#base/errors.ts'
 import { isId } from '#base/ids.ts'
 import { allows } from '#contract/access-rule.ts'
@@ -62,6 +63,10 @@ export async function find(address: ResourcePath, call: Call): Promise<StoredRes
   const row = await findRow(address, call)
   return { row, body: deserialize(address.kind, row, call) }
 }
+
+/** Finds what is online, or kept as history. */
+export const findLive = async (kind: LiveKind, id: string, { live }: Call): Promise<ResourceBody> =>
+  (isId(id) ? await live.get(kind, id) : undefined) ?? fail('not_found')
 
 /** Rejects a path whose parent does not exist. */
 export async function requireParent(kind: Kind, parent: string | null, call: Call): Promise<void> {

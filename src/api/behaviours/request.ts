@@ -3,6 +3,7 @@ import { reasonFor } from '#api/request-reason.ts'
 import { explainRoute } from '#api/behaviours/explain-route.ts'
 import { replayTarget } from '#api/behaviours/replay-target.ts'
 import { outboxEntry } from '#api/outbox-entry.ts'
+import { findLive } from '#api/records.ts'
 import type { CaptureRecord, ReplayOrder } from '#contract/request-history.ts'
 import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { fail, Problem } from '#base/errors.ts'
@@ -18,13 +19,13 @@ import type { Create } from '#contract/shape.ts'
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** The capture of a request, for the owner of its endpoint and admins. */
-async function findCapture(id: string, { live, principal }: Call): Promise<CaptureRecord> {
-  const found = isId(id) ? await live.capture(id) : undefined
+async function findCapture(id: string, call: Call): Promise<CaptureRecord> {
+  const found = isId(id) ? await call.live.capture(id) : undefined
   if (found === undefined) {
-    const isKnown = isId(id) && (await live.get('request', id)) !== undefined
-    return isKnown ? fail('not_captured', { id }) : fail('not_found')
+    await findLive('request', id, call)
+    return fail('not_captured', { id })
   }
-  if (!allows(principal, 'secrets', kind, found.ownerId)) fail('captured_for_other', { id })
+  if (!allows(call.principal, 'secrets', kind, found.ownerId)) fail('captured_for_other', { id })
   return found
 }
 
@@ -86,10 +87,7 @@ async function recordReplay(
 export const request: ResourceHooks = {
   collectionQueries: { explain: explainRoute },
   liveQueries: {
-    reason: async ({ id }, { live }) => {
-      const found = isId(id) ? await live.get('request', id) : undefined
-      return reasonFor((found ?? fail('not_found')) as EndedRequest)
-    },
+    reason: async ({ id }, call) => reasonFor((await findLive('request', id, call)) as EndedRequest),
     capture: async ({ id }, call) => (await findCapture(id, call)).capture,
     replay: ({ id, body }, call) => replay(id, body, call),
   },
