@@ -228,18 +228,33 @@ suite('the directory of a cluster', () => {
     await using first = await TestNode.start(url, 'nd_first')
     await using second = await TestNode.start(url, 'nd_second')
     await addSessions(first, 1200)
+    const kept = tunnelRecord({
+      id: 'tn_kept',
+      sessionId: 'ts_0',
+      node: first.id,
+      address: { scheme: 'http', host: 'kept.test' },
+    })
+    await first.directory.addTunnel(kept)
+    const announced: string[] = []
+    first.directory.watch({
+      sessionAdded: ({ id }) => void announced.push(id),
+      added: ({ id }) => void announced.push(id),
+    })
     first.written.length = 0
     // It is committed, but the node does not hear of it in time.
     first.responds = write => write().then(tooLate)
+    const again = first.directory.addTunnel(kept)
     const refused = first.directory.addTunnel(
       tunnelRecord({ id: 'tn_late', sessionId: 'ts_0', node: first.id }),
     )
     const late = first.directory.addSession(sessionRecord({ id: 'ts_late', node: first.id }))
     await assert.rejects(refused)
-    await late
+    await Promise.all([late, again])
     first.responds = write => write()
     await first.directory.addSession(sessionRecord({ id: 'ts_next', node: first.id }))
-    assert.deepEqual(first.written, [2, 2, 1])
+    assert.deepEqual(first.written, [3, 3, 1])
+    // What it has had all the time, and what it reads back, are no changes.
+    assert.deepEqual(announced, ['ts_late', 'tn_late', 'ts_next'])
     await until(() => second.directory.sessions.has('ts_next'))
     for (const { directory } of [first, second]) {
       assert.equal(directory.sessions.size, 1202)

@@ -4,6 +4,7 @@ import type { Log } from '#base/log.ts'
 import type { NodeStore } from '#base/node-store.ts'
 import type { Membership } from '#cluster/nodes/membership.ts'
 import { dropSession, dropTunnel, putSession, putTunnel } from '#cluster/nodes/online-change.ts'
+import { asStoredSession, asStoredTunnel } from '#cluster/nodes/online-record.ts'
 import { machineOf } from '#registry/machine-of.ts'
 import type { NodeCounts } from '#cluster/nodes/online-copy.ts'
 import { OnlineReader } from '#cluster/nodes/online-reader.ts'
@@ -137,7 +138,7 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
       done: keep,
       // A session alone claims nothing, so it needs no database.
       failed: () => {
-        this.#reader.copy.putSession(record)
+        this.#reader.copy.putSession(asStoredSession(record))
         keep()
       },
     })
@@ -167,7 +168,7 @@ export class ClusterDirectory implements Directory, AsyncDisposable {
       done: refusal => (refusal === undefined ? keep() : resolve(refusal)),
       failed: () => {
         if (!this.#own.hasAddressOf(record)) return reject(unavailable())
-        this.#reader.copy.putTunnel(record)
+        this.#reader.copy.putTunnel(asStoredTunnel(record))
         keep()
       },
     })

@@ -11,6 +11,10 @@ export const sessionText = (record: SessionRecord): string => JSON.stringify(rec
 
 export const readSession = (text: string): SessionRecord => JSON.parse(text) as SessionRecord
 
+/** A record that the database does not have yet, in the form in which it is read back: then nothing has changed. */
+export const asStoredTunnel = (record: TunnelRecord): TunnelRecord => readTunnel(tunnelText(record))
+export const asStoredSession = (record: SessionRecord): SessionRecord => readSession(sessionText(record))
+
 /** As read from JSON, where a record of an earlier version has all options. */
 type StoredTunnel = Omit<TunnelRecord, 'options'> & { options: Partial<BindOptions> }
 
