@@ -1,4 +1,4 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chownSync,
@@ -93,6 +93,22 @@ const FOLDERS = ['pg_wal', 'pg_stat_tmp']
 
 /** With owners and permissions, which PostgreSQL checks. */
 const copy = (from: string, to: string): Buffer => execFileSync('cp', ['--archive', from, to])
+
+/** What a running server removes or replaces meanwhile: its log or the server itself restores it. */
+const EXPECTED_LOSS = /: No such file or directory$|pg_internal\.init/
+
+/** Copies parts of the folder of a running server; packages of its other versions have no `pg_basebackup`. */
+function copyRunning(
+  parts: readonly string[],
+  to: string,
+  as: Partial<Account> & { readonly cwd: string },
+): void {
+  const env = { ...process.env, LC_ALL: 'C' }
+  const { status, stderr } = spawnSync('cp', ['--archive', ...parts, to], { ...as, env, encoding: 'utf8' })
+  const failures = stderr.split('\n').filter(line => line !== '' && !EXPECTED_LOSS.test(line))
+  if (failures.length > 0 || (status !== 0 && stderr === ''))
+    throw new Error(`cp ended with ${status}: ${stderr}`)
+}
 
 const hasEnded = (server: ChildProcess | undefined): boolean =>
   server === undefined || server.exitCode !== null || server.signalCode !== null
@@ -209,9 +225,9 @@ class Cluster implements TestPostgres {
     try {
       await client.query(`SELECT ${begin}`)
       const parts = readdirSync(this.#data).filter(name => !NOT_COPIED.has(name))
-      const as = { ...this.#user, cwd: this.#data, stdio: 'pipe' } as const
+      const as = { ...this.#user, cwd: this.#data }
       execFileSync('mkdir', ['--mode=700', data, ...FOLDERS.map(name => join(data, name))], as)
-      execFileSync('cp', ['--archive', ...parts, data], as)
+      copyRunning(parts, data, as)
       const { rows } = await client.query<{ labelfile: string }>(`SELECT labelfile FROM ${end}`)
       return rows[0]?.labelfile ?? ''
     } finally {
