@@ -1,5 +1,7 @@
+import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
 import { writeSection } from './support/document.ts'
+import { endDescendants } from './support/processes.ts'
 import { heading, render, type Row, type Topic } from './support/row.ts'
 import { toolVersions } from './support/tools.ts'
 
@@ -46,6 +48,11 @@ async function run(name: string, measure: Topic): Promise<void> {
   console.log(`${name}: ${seconds} s`)
   if (values.write) await writeSection(name, rows, { versions, seconds })
 }
+
+// Also what a topic has started that failed or was interrupted.
+process.once('exit', endDescendants)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => process.exit(128 + constants.signals[signal]))
 
 console.log(heading())
 for (const name of chosen) {

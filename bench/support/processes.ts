@@ -22,12 +22,6 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-const started: ChildProcess[] = []
-// Also if their starter failed before it could hand them on.
-process.once('exit', () => {
-  for (const child of started) child.kill()
-})
-
 /** An external program, until it is disposed of. */
 export class RunningProgram implements AsyncDisposable {
   readonly child: ChildProcess
@@ -40,7 +34,6 @@ export class RunningProgram implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.pid = this.child.pid ?? -1
-    started.push(this.child)
     const keep = (text: string) => (this.#output = (this.#output + text).slice(-16_384))
     this.child.stdout?.setEncoding('utf8').on('data', keep)
     this.child.stderr?.setEncoding('utf8').on('data', keep)
@@ -97,6 +90,16 @@ function family(pid: number): number[] {
   const lists = globSync(`/proc/${pid}/task/*/children`).map(file => readFileSync(file, 'utf8'))
   const children = lists.join(' ').split(/\s+/).filter(Boolean).map(Number)
   return [pid, ...children.flatMap(family)]
+}
+
+/** Ends all descendants of this process. */
+export function endDescendants(): void {
+  for (const pid of family(process.pid).slice(1))
+    try {
+      process.kill(pid)
+    } catch {
+      // It has ended meanwhile.
+    }
 }
 
 /** The CPU time of processes and their descendants so far, in seconds. */
