@@ -41,8 +41,13 @@ async function readMessage(stream: TunnelStream, options: RpcOptions): Promise<J
       }
       settled = true
     },
-    end: () => reject(new MessageError('The message ended before it was complete.')),
-    closed: error => reject(error ?? new MessageError('The stream was closed.')),
+    // An error is expensive to make, and every stream ends.
+    end: () => {
+      if (!settled) reject(new MessageError('The message ended before it was complete.'))
+    },
+    closed: error => {
+      if (!settled) reject(error ?? new MessageError('The stream was closed.'))
+    },
   })
   try {
     return await promise
