@@ -87,10 +87,16 @@ export function optionsOf(row: SourceRow, name: string): JsonObject | undefined 
   return value === null || value === undefined || value.enabled === false ? undefined : value
 }
 
+interface Remembered {
+  readonly basis: string
+  readonly built: unknown
+}
+
 /** Builds the modules of every place, and keeps their state when the place is rebuilt. */
 export class Modules {
   readonly #parts: ModuleParts
-  readonly #remembered = new Map<string, { readonly basis: string; readonly built: unknown }>()
+  /** By place, then by module; most places have none. */
+  readonly #remembered = new Map<string, Map<string, Remembered>>()
 
   constructor(parts: ModuleParts) {
     this.#parts = parts
@@ -121,13 +127,12 @@ export class Modules {
 
   /** The operator's applications have changed. */
   forgetApplications(): void {
-    for (const key of this.#remembered.keys())
-      if (key.endsWith(` ${oauthModule.name}`)) this.#remembered.delete(key)
+    for (const modules of this.#remembered.values()) modules.delete(oauthModule.name)
   }
 
   /** The place was removed. */
   forget(placeId: string): void {
-    for (const { name } of all) this.#remembered.delete(`${placeId} ${name}`)
+    this.#remembered.delete(placeId)
   }
 
   #ofRecord(module: HttpModule, row: SourceRow, moduleContext: ModuleContext): Built[] {
@@ -135,8 +140,9 @@ export class Modules {
     if (!options) return []
     const whole = { ...moduleContext, recordId: row.id }
     const build = (): Handler => module.fromRecord(options, whole, this.#parts)
-    const key = `${moduleContext.id} ${module.name}`
-    const handler = module.remembers === true ? this.#remember(key, options, build) : build()
+    const { id } = moduleContext
+    const handler =
+      module.remembers === true ? this.#remember({ id, name: module.name }, options, build) : build()
     return [{ names: [module.name], handler }]
   }
 
@@ -173,14 +179,19 @@ export class Modules {
     const options = optionsOf(row, name)
     if (options === undefined) return []
     const build = (): Offering['offers'] => module.fromRecord(options, moduleContext, this.#parts)
-    return [{ name, offers: this.#remember(`${moduleContext.id} ${name}`, options, build) }]
+    return [{ name, offers: this.#remember({ id: moduleContext.id, name }, options, build) }]
   }
 
-  #remember<T>(key: string, options: JsonObject, build: () => T): T {
+  #remember<T>(
+    { id, name }: { readonly id: string; readonly name: string },
+    options: JsonObject,
+    build: () => T,
+  ): T {
     const basis = JSON.stringify(options)
-    const before = this.#remembered.get(key)
+    const before = this.#remembered.get(id)?.get(name)
     const built = before?.basis === basis ? (before.built as T) : build()
-    this.#remembered.set(key, { basis, built })
+    const ofPlace = this.#remembered.get(id) ?? new Map<string, Remembered>()
+    this.#remembered.set(id, ofPlace.set(name, { basis, built }))
     return built
   }
 }
