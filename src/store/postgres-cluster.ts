@@ -146,9 +146,11 @@ class PostgresCluster implements NodeStore {
     this.#listener = client
     client.on('error', () => undefined)
     client.on('end', () => this.#listenAgain(wake))
-    client.on('notification', ({ channel, payload }) => {
+    client.on('notification', ({ channel, payload, processId }) => {
       if (channel === CHANGES_CHANNEL) wake('resources')
-      else wake(payload === DIRECTORY_CHANGED ? 'directory' : 'nodes')
+      else if (payload !== DIRECTORY_CHANGED) wake('nodes')
+      // A write of this process returns its changes.
+      else if (!this.#engine.hasBackend(processId)) wake('directory')
     })
     await client.connect()
     await client.query(`LISTEN ${CHANGES_CHANNEL}; LISTEN ${ONLINE_CHANNEL}`)

@@ -78,12 +78,20 @@ export class PostgresEngine implements CopyEngine {
   readonly #hosts: PostgresHosts
   readonly #pool: pg.Pool
   readonly #names = new Map<string, string>()
+  readonly #backends = new Set<number | undefined>()
 
   constructor(hosts: PostgresHosts, pool: pg.Pool) {
     this.#hosts = hosts
     // The pool replaces a lost connection on demand. Without a listener the event would crash the process.
     pool.on('error', () => undefined)
+    pool.on('connect', client => this.#backends.add(backendOf(client)))
+    pool.on('remove', client => this.#backends.delete(backendOf(client)))
     this.#pool = pool
+  }
+
+  /** Whether a process of the database server serves this engine; behind a pooler that is unknown, and never so. */
+  hasBackend(processId: number): boolean {
+    return this.#backends.has(processId)
   }
 
   /** Several processes may always use it. */
@@ -160,6 +168,10 @@ export class PostgresEngine implements CopyEngine {
     return name
   }
 }
+
+/** The types of node-postgres lack it. */
+const backendOf = (client: pg.PoolClient & { readonly processID?: number }): number | undefined =>
+  client.processID
 
 /** What a new connection may not meet: to a lost server, or to a primary that has become a standby. */
 const OF_CONNECTION: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'uncertain', 'read_only'])

@@ -120,6 +120,26 @@ suite('the directory of a cluster', () => {
     assert.deepEqual([...directory.tunnels.keys()].toSorted(), ['tn_ts_stays_a', 'tn_ts_stays_b'])
   })
 
+  test('wakes all nodes for a change but the one that has written it', async () => {
+    const url = await newDatabase()
+    await using first = openNodeStore(url)
+    await using second = openNodeStore(url)
+    const info = JSON.stringify(infoOf('nd_first'))
+    const epoch = await first.join({ id: 'nd_first', info, clients: 0 })
+    const wakes = [first, second].map(store => {
+      const seen: string[] = []
+      store.listen(what => void seen.push(what))
+      return seen
+    })
+    // When the store listens, it reports what it may have missed.
+    await until(() => wakes.every(seen => seen.includes('resources')))
+    for (const seen of wakes) seen.length = 0
+    await first.write({ id: 'nd_first', epoch }, undefined, [{ op: 'mark', text: '{"is":"later"}' }])
+    await first.notify()
+    await until(() => wakes.every(seen => seen.includes('nodes')))
+    assert.deepEqual(wakes, [['nodes'], ['directory', 'nodes']])
+  })
+
   test('is swept by one node: the one that serves longest', async () => {
     const url = await newDatabase()
     await using first = await TestNode.start(url, 'nd_x')
