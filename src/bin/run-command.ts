@@ -4,6 +4,7 @@ import { spelledOut, type CommandLine } from '#cli/agent/argv.ts'
 import { addGrouped } from '#cli/command-groups.ts'
 import type { CommandSet } from '#cli/command-set.ts'
 import { failureOf } from '#cli/failure.ts'
+import { helpLayout } from '#cli/help-layout.ts'
 import { HOSTED_VERSION, hostedError, isHostedName } from '#cli/invoked-as.ts'
 import metadata from '../../package.json' with { type: 'json' }
 
@@ -13,13 +14,15 @@ export function programWith(commands: readonly Command[]): Command {
     .description('Self-hosted tunnels and ingress.')
     .version(isHostedName ? `ngrok version ${HOSTED_VERSION}` : metadata.version)
     .exitOverride()
-  addGrouped(program, commands.map(inheritExit))
+    .configureHelp(helpLayout)
+  addGrouped(program, commands.map(inherit))
   return program
 }
 
-function inheritExit(command: Command): Command {
-  for (const inner of command.commands) inheritExit(inner)
-  return command.exitOverride()
+/** Gives a command and those inside it the settings of the program. */
+function inherit(command: Command): Command {
+  for (const inner of command.commands) inherit(inner)
+  return command.configureHelp({ ...command.configureHelp(), ...helpLayout }).exitOverride()
 }
 
 /** Whether the command of a line is among these, or it asks for the version. */

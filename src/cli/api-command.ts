@@ -12,11 +12,12 @@ import { isPaged, operations, type Operation } from '#contract/operations.ts'
 import { singletons, type Singleton } from '#contract/singletons.ts'
 
 const AFTER_HELP = `
-The key comes from --key-file, ADIT_API_KEY or the file api-key of the data folder (ADIT_DATA_DIR), so in the
-server's folder no options are needed. Output is a table on a terminal, and JSON elsewhere.
+The key comes from --key-file, ADIT_API_KEY or the file api-key of the data
+folder (ADIT_DATA_DIR), so in the server's folder no options are needed. Output
+is a table on a terminal, and JSON elsewhere.
 
-Exit codes: 0 success, 1 rejected, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict, 69 unreachable or a
-server error, 75 rate limited, 130 interrupted.
+Exit codes: 0 success, 1 rejected, 2 wrong usage, 3 not found, 4 not allowed, 5
+conflict, 69 unreachable or a server error, 75 rate limited, 130 interrupted.
 
 Examples:
   $ adit api self

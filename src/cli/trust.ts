@@ -15,9 +15,10 @@ interface TrustOptions {
 }
 
 const AFTER_HELP = `
-The root certificate is the file ca.pem of the data folder, created at the first start of "adit serve". It can sign for
-any name, so install it only for your own gateway. As root, on Debian, Ubuntu, Fedora and Red Hat, it is installed;
-elsewhere the commands are printed.
+The root certificate is the file ca.pem of the data folder, created at the
+first start of "adit serve". It can sign for any name, so install it only for
+your own gateway. As root, on Debian, Ubuntu, Fedora and Red Hat, it is
+installed; elsewhere the commands are printed.
 `
 
 /** `adit trust`: makes this machine trust the gateway's local CA. */

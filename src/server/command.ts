@@ -8,9 +8,10 @@ import { findStarter, type Starter } from '#server/succession.ts'
 import { supervise } from '#server/supervise.ts'
 
 const HELP = `
-Every setting is a flag, an environment variable or a key of the YAML file given with --config
-(ADIT_CONFIG), in order of precedence. The file's keys are the flags without leading dashes, with underscores: data_dir.
-"off" disables a listener.
+Every setting is a flag, an environment variable or a key of the YAML file
+given with --config (ADIT_CONFIG), in order of precedence. The file's keys are
+the flags without leading dashes, with underscores: data_dir. "off" disables a
+listener.
 `
 
 function description(name: string, spec: Setting<unknown>): string {

@@ -11,18 +11,21 @@ export const moduleOptions = {
   compression: option({
     form: yesNo,
     doc: 'Compress responses for clients that accept it.',
+    group: 'Traffic',
     kinds: web,
     module: 'Compression',
   }),
   circuit_breaker: option({
     form: share,
     doc: 'Error rate, from 0 to 1, at which requests to the service are stopped for a while.',
+    group: 'Traffic',
     kinds: web,
     module: 'CircuitBreaker.error_threshold',
   }),
   'oauth.provider': mainPart({
     form: text('provider', 'a provider such as google'),
     doc: 'Require sign-in with this provider, such as google or github.',
+    group: 'Access',
     kinds: web,
     main: 'a provider',
     module: 'OAuth.provider',
@@ -31,6 +34,7 @@ export const moduleOptions = {
   'oauth.allow_emails': option({
     form: emailList,
     doc: 'Allow only these email addresses. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'OAuth.allow_emails',
     flag: '--oauth-allow-email',
@@ -38,6 +42,7 @@ export const moduleOptions = {
   'oauth.allow_domains': option({
     form: domainList,
     doc: 'Allow only email addresses of these domains. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'OAuth.allow_domains',
     flag: '--oauth-allow-domain',
@@ -45,6 +50,7 @@ export const moduleOptions = {
   'oauth.scopes': option({
     form: scopeList,
     doc: 'Scope to request, with your own application. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'OAuth.scopes',
     flag: '--oauth-scope',
@@ -52,6 +58,7 @@ export const moduleOptions = {
   'oauth.client_id': option({
     form: text('id'),
     doc: 'Client id of your own application; by default that of the gateway.',
+    group: 'Access',
     kinds: web,
     module: 'OAuth.client_id',
     flag: '--oauth-client-id',
@@ -59,6 +66,7 @@ export const moduleOptions = {
   'oauth.client_secret': option({
     form: secretLine,
     doc: 'File with the client secret of that application.',
+    group: 'Access',
     kinds: web,
     module: 'OAuth.client_secret',
     flag: '--oauth-client-secret-file',
@@ -68,6 +76,7 @@ export const moduleOptions = {
   'oidc.issuer_url': mainPart({
     form: text('url', 'a URL such as https://login.example.com'),
     doc: 'Require sign-in with this OpenID provider.',
+    group: 'Access',
     kinds: web,
     main: 'an issuer',
     module: 'OIDC.issuer_url',
@@ -76,6 +85,7 @@ export const moduleOptions = {
   'oidc.client_id': option({
     form: text('id'),
     doc: 'Client id of your application at the OpenID provider.',
+    group: 'Access',
     kinds: web,
     module: 'OIDC.client_id',
     flag: '--oidc-client-id',
@@ -83,6 +93,7 @@ export const moduleOptions = {
   'oidc.client_secret': option({
     form: secretLine,
     doc: 'File with the client secret of that application.',
+    group: 'Access',
     kinds: web,
     module: 'OIDC.client_secret',
     flag: '--oidc-client-secret-file',
@@ -92,6 +103,7 @@ export const moduleOptions = {
   'oidc.scopes': option({
     form: scopeList,
     doc: 'Scope to request. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'OIDC.scopes',
     flag: '--oidc-scope',
@@ -99,6 +111,7 @@ export const moduleOptions = {
   'oidc.allow_emails': option({
     form: emailList,
     doc: 'Allow only these email addresses. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'OIDC.allow_emails',
     flag: '--oidc-allow-email',
@@ -106,6 +119,7 @@ export const moduleOptions = {
   'oidc.allow_domains': option({
     form: domainList,
     doc: 'Allow only email addresses of these domains. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'OIDC.allow_domains',
     flag: '--oidc-allow-domain',
@@ -113,6 +127,7 @@ export const moduleOptions = {
   'verify_webhook.provider': mainPart({
     form: text('sender', 'a sender such as github'),
     doc: 'Accept only webhooks signed by this sender, such as github or stripe.',
+    group: 'Access',
     kinds: web,
     main: 'a provider',
     module: 'WebhookVerification.provider',
@@ -121,6 +136,7 @@ export const moduleOptions = {
   'verify_webhook.secret': option({
     form: secretLine,
     doc: 'File with the signing secret of the webhook sender.',
+    group: 'Access',
     kinds: web,
     module: 'WebhookVerification.secret',
     flag: '--verify-webhook-secret-file',
@@ -130,6 +146,7 @@ export const moduleOptions = {
   'user_agent_filter.allow': option({
     form: patterns,
     doc: 'Allow clients whose User-Agent matches, even if a deny pattern matches. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'UserAgentFilter.allow',
     flag: '--ua-allow',
@@ -138,6 +155,7 @@ export const moduleOptions = {
   'user_agent_filter.deny': option({
     form: patterns,
     doc: 'Deny clients whose User-Agent matches. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'UserAgentFilter.deny',
     flag: '--ua-deny',
@@ -146,6 +164,7 @@ export const moduleOptions = {
   mutual_tls_cas: option({
     form: text('file', 'the path of a file'),
     doc: 'Require client certificates from one of the CAs in this file.',
+    group: 'Access',
     kinds: named,
     module: 'MutualTLSCA.mutual_tls_ca',
     // Without TLS at the gateway there are no client certificates.
@@ -156,6 +175,7 @@ export const moduleOptions = {
   websocket_tcp_converter: option({
     form: yesNo,
     doc: 'Accept WebSocket connections and forward the content of their messages over TCP.',
+    group: 'Traffic',
     kinds: web,
     module: 'WebsocketTCPConverter',
   }),

@@ -3,11 +3,14 @@ import type { ValueForm } from '#base/value-forms.ts'
 /** Tunnel kinds; `tunnel` has labels instead of an address. */
 export type TunnelKind = 'http' | 'tcp' | 'tls' | 'tunnel'
 export type EndpointProto = 'http' | 'https' | 'tcp' | 'tls'
+/** The headings in the help. */
+type OptionGroup = 'Address' | 'Access' | 'Traffic' | 'TLS' | 'Service' | 'Inspection'
 
 /** One tunnel option: flag, YAML key, help, property of the library and place in the bind request follow from this. */
 export interface TunnelOption<Value, Module extends string = string> {
   readonly form: ValueForm<Value>
   readonly doc: string
+  readonly group: OptionGroup
   readonly kinds: readonly TunnelKind[]
   /** The gateway's module that implements it, and its member there: `OAuth.scopes`. A switch has no member. */
   readonly module?: Module

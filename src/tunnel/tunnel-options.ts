@@ -23,6 +23,7 @@ export const tunnelOptions = {
   domain: option({
     form: text('name', 'a name under the shared domain or a full domain'),
     doc: 'Name under the shared domain, or a full domain.',
+    group: 'Address',
     kinds: named,
     otherFlags: ['--name'],
     aliases: ['--hostname', '--subdomain'],
@@ -30,44 +31,52 @@ export const tunnelOptions = {
   url: option({
     form: text('url', 'a URL such as https://name.example.com'),
     doc: 'The full public URL.',
+    group: 'Address',
     kinds: addressed,
   }),
   remote_addr: option({
     form: address('host:port|port', 'a port or host:port'),
     doc: 'Public port of the gateway.',
+    group: 'Address',
     kinds: ['tcp'],
     otherFlags: ['--port'],
   }),
   labels: option({
     form: pairs,
     doc: 'Label for tunnel-group backends, instead of an address. Repeatable.',
+    group: 'Address',
     kinds: every,
     flag: '--label',
   }),
   schemes: option({
     form: choices(['https', 'http']),
     doc: 'https, http or both; default https, and also http if the gateway is on this machine.',
+    group: 'Address',
     kinds: web,
     flag: '--scheme',
   }),
   metadata: option({
     form: text('text'),
     doc: 'Any text; the API shows it with the tunnel.',
+    group: 'Address',
     kinds: every,
   }),
   description: option({
     form: text('text'),
     doc: 'Any text; the API shows it if there is no metadata.',
+    group: 'Address',
     kinds: every,
   }),
   pooling_enabled: option({
     form: yesNo,
     doc: 'Share the address with other agents of the same owner that enable this too.',
+    group: 'Address',
     kinds: addressed,
   }),
   basic_auth: option({
     form: list('user:password', 'a list of user:password', isCredential),
     doc: 'Require HTTP basic auth. Repeatable.',
+    group: 'Access',
     kinds: web,
     module: 'BasicAuth.credentials',
     secret: true,
@@ -76,12 +85,14 @@ export const tunnelOptions = {
   host_header: option({
     form: text('rewrite|value', 'rewrite or a host'),
     doc: 'Host header sent to the service; rewrite: the local address.',
+    group: 'Traffic',
     kinds: web,
     unsetBy: 'preserve',
   }),
   'request_headers.add': option({
     form: list('name:value', 'a list of name: value', isHeader),
     doc: 'Add a request header. Repeatable.',
+    group: 'Traffic',
     kinds: web,
     module: 'RequestHeaders.add',
     flag: '--request-header-add',
@@ -89,6 +100,7 @@ export const tunnelOptions = {
   'request_headers.remove': option({
     form: list('name', 'a list of names'),
     doc: 'Remove a request header. Repeatable.',
+    group: 'Traffic',
     kinds: web,
     module: 'RequestHeaders.remove',
     flag: '--request-header-remove',
@@ -96,6 +108,7 @@ export const tunnelOptions = {
   'response_headers.add': option({
     form: list('name:value', 'a list of name: value', isHeader),
     doc: 'Add a response header. Repeatable.',
+    group: 'Traffic',
     kinds: web,
     module: 'ResponseHeaders.add',
     flag: '--response-header-add',
@@ -103,6 +116,7 @@ export const tunnelOptions = {
   'response_headers.remove': option({
     form: list('name', 'a list of names'),
     doc: 'Remove a response header. Repeatable.',
+    group: 'Traffic',
     kinds: web,
     module: 'ResponseHeaders.remove',
     flag: '--response-header-remove',
@@ -110,6 +124,7 @@ export const tunnelOptions = {
   allow_cidrs: option({
     form: list('network', 'a list of networks such as 10.0.0.0/8', isNetwork),
     doc: 'Allow only clients from this network. Repeatable.',
+    group: 'Access',
     kinds: addressed,
     module: 'IPRestriction.allow_cidrs',
     flag: '--allow-cidr',
@@ -118,6 +133,7 @@ export const tunnelOptions = {
   deny_cidrs: option({
     form: list('network', 'a list of networks such as 10.0.0.0/8', isNetwork),
     doc: 'Deny clients from this network. Repeatable.',
+    group: 'Access',
     kinds: addressed,
     module: 'IPRestriction.deny_cidrs',
     flag: '--deny-cidr',
@@ -127,28 +143,33 @@ export const tunnelOptions = {
   proxy_proto: option<0 | 1 | 2>({
     form: choice([1, 2]),
     doc: 'Version of the PROXY protocol header sent to the service.',
+    group: 'Service',
     kinds: addressed,
     aliases: ['--upstream-proxy-protocol'],
   }),
   upstream_protocol: option({
     form: choice(['http1', 'http2']),
     doc: 'Protocol of the service.',
+    group: 'Service',
     kinds: ['http', 'tunnel'],
     aliases: ['--app-protocol'],
   }),
   crt: option({
     form: text('file', 'the path of a file'),
     doc: 'Certificate, to terminate TLS in this agent.',
+    group: 'TLS',
     kinds: ['tls'],
   }),
   key: option({
     form: text('file', 'the path of a file'),
     doc: 'Private key of the certificate.',
+    group: 'TLS',
     kinds: ['tls'],
   }),
   verify_upstream: option({
     form: yesNo,
     doc: 'Do not verify the certificate of an https service.',
+    group: 'Service',
     kinds: every,
     flag: '--no-verify-upstream',
     aliases: ['--upstream-tls-verify'],
@@ -156,17 +177,20 @@ export const tunnelOptions = {
   upstream_tls_verify_cas: option({
     form: text('file|host', 'the path of a file, or host'),
     doc: 'CAs for the certificate of an https service; host: those of this machine.',
+    group: 'Service',
     kinds: every,
   }),
   gateway_capture: option({
     form: yesNo,
     doc: 'Capture headers and bodies of all requests at the gateway, for the dashboard and adit requests.',
+    group: 'Inspection',
     kinds: web,
     flag: '--capture',
   }),
   inspect: option({
     form: yesNo,
     doc: 'False: requests of this tunnel are neither listed nor captured.',
+    group: 'Inspection',
     kinds: ['http', 'tunnel'],
   }),
 }

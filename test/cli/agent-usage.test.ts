@@ -35,6 +35,23 @@ suite('the help of', () => {
     })
   }
 
+  test('adit http has its options under headings, and breaks lines between words', async () => {
+    const { stdout } = await runCommand(['http', '--help'])
+    const headings = stdout.split('\n').filter(line => /^[A-Z].*:$/.test(line))
+    const groups = ['Address:', 'Access:', 'Traffic:', 'Service:', 'Inspection:', 'Agent:', 'Options:']
+    assert.deepEqual(headings, ['Examples:', 'Arguments:', ...groups])
+    assert.match(stdout, /^ {2}--upstream-tls-verify-cas <file\|host>\n {6}CAs for the certificate/m)
+  })
+
+  test('every command fits into 80 columns', async () => {
+    const isBreakable = (line: string): boolean => line.trimStart().includes(' ') && !line.includes('$ adit')
+    for (const name of [...Object.keys(allCommands), 'api', 'requests', 'status', 'usage', 'cluster']) {
+      const { stdout } = await runCommand([name, '--help'])
+      const tooLong = stdout.split('\n').filter(line => line.length > 80 && isBreakable(line))
+      assert.deepEqual(tooLong, [], name)
+    }
+  })
+
   test('adit lists all commands', async () => {
     const { stdout, code } = await runCommand(['--help'])
     assert.equal(code, 0)

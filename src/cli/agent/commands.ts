@@ -47,11 +47,12 @@ const tunnelCommands: readonly TunnelCommand[] = [
 ]
 
 const AFTER_HELP = `
-Without --config the file is the one that "adit config path" prints; it need not exist. In the folder where a
-gateway runs, no options are needed: its address and its first credential are found there.
+Without --config the file is the one that "adit config path" prints; it need
+not exist. In the folder where a gateway runs, no options are needed: its
+address and its first credential are found there.
 
-Exit codes: 0 stopped, 1 refused, 2 wrong usage, 4 sign-in rejected, 5 the address is taken, 78 wrong configuration,
-130 interrupted.
+Exit codes: 0 stopped, 1 refused, 2 wrong usage, 4 sign-in rejected,
+5 the address is taken, 78 wrong configuration, 130 interrupted.
 `
 
 const examplesText = (examples: readonly string[]): string =>

@@ -3,7 +3,8 @@ import { addConnectionOptions } from '#cli/connection-options.ts'
 import type { StatusCommandOptions } from '#cli/status/action.ts'
 
 const AFTER_HELP = `
-Exit codes: 0 if everything works or only needs attention soon, 1 if something fails. Others are as of "adit api".
+Exit codes: 0 if everything works or only needs attention soon, 1 if something
+fails. Others are as of "adit api".
 `
 
 /** `adit status`: the state of the server. */

@@ -2,8 +2,9 @@ import { Command } from 'commander'
 import { placeFlags, withPlace, type PlaceOptions } from '#base/place-options.ts'
 
 const AFTER_HELP = `
-Reads the settings of "adit serve" from the file and the environment, and changes nothing.
-Exit codes: 0 without problems, 1 with one. Warnings do not count.
+Reads the settings of "adit serve" from the file and the environment, and
+changes nothing. Exit codes: 0 without problems, 1 with one. Warnings do not
+count.
 `
 
 /** `adit doctor`: checks the machine of a server, running or not. */
