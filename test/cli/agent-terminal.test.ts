@@ -208,6 +208,20 @@ suite('the picture', () => {
     assert.match(lines.join('\n'), /too small for the QR code[^]*https:\/\/x\.example/)
   })
 
+  test('breaks lines between words on a narrow terminal', () => {
+    const forwarding = {
+      url: 'https://shop.tunnels.example.com',
+      forwardsTo: 'http://localhost:3000',
+    } as Tunnel
+    const shown = (columns: number): string[] =>
+      screenLines({ ...scene(traffic()), tunnels: [forwarding] }, { columns, rows: 50 }, false)
+    const narrow = shown(60)
+    assert.ok(narrow.includes('Forwarding   https://shop.tunnels.example.com ->'))
+    assert.ok(narrow.includes('             http://localhost:3000'))
+    const narrowest = shown(30).map(line => line.trim())
+    assert.ok(narrowest.join('|').includes('|https://shop.tunnels.example.|com -> http://localhost:3000|'))
+  })
+
   test('is no higher than the terminal', () => {
     assert.equal(screenLines(scene(traffic()), { columns: 80, rows: 6 }, true).length, 5)
   })

@@ -91,21 +91,30 @@ function folded(label: string, pieces: readonly Piece[], columns: number): Piece
   // On a very narrow terminal the labels would leave too little room.
   const indent = columns >= LABEL + MIN_ROOM ? LABEL : 0
   const lines: Piece[][] = indent === 0 ? [[piece(label, 'dim')], []] : [row(label)]
-  let room = columns - indent
+  const width = columns - indent
+  let room = width
   for (const { text, style } of pieces) {
     let rest = Array.from(printable(text.replaceAll('\n', ' ')))
     while (rest.length > 0) {
-      if (room === 0) {
-        lines.push([piece(' '.repeat(indent))])
-        room = columns - indent
-      }
-      lines.at(-1)?.push(piece(rest.slice(0, room).join(''), style))
-      const taken = Math.min(room, rest.length)
-      rest = rest.slice(taken)
+      const taken = fitting(rest, room, width)
+      lines.at(-1)?.push(piece(rest.slice(0, taken).join(''), style))
       room -= taken
+      if (taken === rest.length) break
+      rest = rest.slice(rest[taken] === ' ' ? taken + 1 : taken)
+      lines.push([piece(' '.repeat(indent))])
+      room = width
     }
   }
   return lines
+}
+
+/** The number of characters for the rest of a line: whole words, except those that are longer than a line. */
+function fitting(text: readonly string[], room: number, width: number): number {
+  if (text.length <= room) return text.length
+  const blank = text.lastIndexOf(' ', room)
+  if (blank >= 0) return blank
+  const word = text.indexOf(' ')
+  return room < width && (word < 0 ? text.length : word) <= width ? 0 : room
 }
 
 function drawn(pieces: readonly Piece[], columns: number, isColoured: boolean): string {
