@@ -10,6 +10,7 @@ import type { Running } from '#server/serve.ts'
 interface Row {
   readonly label: string
   readonly value: string
+  readonly note?: string
 }
 
 /** A short path for a person in the working folder. A service is started in the root folder, where no person is. */
@@ -29,17 +30,18 @@ export function welcome(running: Running, settings: Settings): string {
     ...addresses(running, api),
     ...(settings.api_https ? [publicNames(settings, running)] : []),
     ...(api !== undefined && first ? [dashboard(api, first)] : []),
-    ...(made ? [{ label: 'API key', value: made.reveal() }] : []),
+    ...(made
+      ? [{ label: 'API key', value: made.reveal(), note: `shown only once, stored in ${file('api-key')}` }]
+      : []),
   ]
   return [
     '',
     '  Adit is running.',
     '',
-    ...rows.map(({ label, value }) => `  ${label.padEnd(12)} ${value}`),
-    ...(made ? [`  ${''.padEnd(12)} shown only once, stored in ${file('api-key')}`] : []),
-    ...(api !== undefined && first
-      ? [`  ${''.padEnd(12)} signs in once within 15 minutes; later: bin/adit dashboard`]
-      : []),
+    ...rows.flatMap(({ label, value, note }) => [
+      `  ${label.padEnd(12)} ${value}`,
+      ...(note === undefined ? [] : [`  ${''.padEnd(12)} ${note}`]),
+    ]),
     '',
     ...running.advice,
     ...tunnel(running, settings),
@@ -56,6 +58,7 @@ export function welcome(running: Running, settings: Settings): string {
 const dashboard = (api: string, { dashboardToken }: FirstSecrets): Row => ({
   label: 'Dashboard',
   value: linkUrl(api, dashboardToken.reveal()),
+  note: 'signs in once within 15 minutes; later: bin/adit dashboard',
 })
 
 /** Where the gateway serves the API and the dashboard. */
