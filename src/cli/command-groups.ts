@@ -1,10 +1,21 @@
 import type { Command } from 'commander'
 
+/** Commands for the machine of a server. */
+export const serverCommands: readonly string[] = [
+  'serve',
+  'ready',
+  'doctor',
+  'backup',
+  'restore',
+  'migrate',
+  'rotate',
+]
+
 /** The headings in the help of the program; other commands come last. */
 const groups = new Map<string, readonly string[]>([
   ['Tunnels:', ['http', 'tcp', 'tls', 'tunnel', 'start']],
   ['Agent:', ['config', 'authtoken', 'diagnose', 'service', 'update', 'trust']],
-  ['Server:', ['serve', 'ready', 'doctor', 'backup', 'restore', 'migrate', 'rotate']],
+  ['Server:', serverCommands],
   ['Management:', ['api', 'requests', 'status', 'settings', 'reload', 'usage', 'cluster', 'dashboard']],
 ])
 

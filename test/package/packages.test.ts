@@ -123,6 +123,11 @@ suite('the npm package of the agent', () => {
     assert.equal(stdout.trim(), version)
   })
 
+  test('names the package of the server for its commands', async () => {
+    const refused = await run(ownNode, [command, 'serve']).catch(String)
+    assert.match(String(refused), /For "adit serve", install the package "adit-server" in its place\./)
+  })
+
   test('contains the inspector', () => assertInspector([ownNode, command]))
 
   test('opens a tunnel', async () => {
