@@ -1,4 +1,5 @@
-// Makes a service on this machine reachable: node examples/forward.ts 8080
+// Makes a service on this machine reachable:
+// ADIT_AUTHTOKEN=$(cat data/authtoken) node_modules/.bin/node examples/forward.ts 8080
 import { forward } from 'adit'
 
 const tunnel = await forward({

@@ -1,4 +1,5 @@
-// An HTTP server that is reachable without a port on this machine: node examples/http-server.ts
+// An HTTP server that is reachable without a port on this machine:
+// ADIT_AUTHTOKEN=$(cat data/authtoken) node_modules/.bin/node examples/http-server.ts
 import { createServer } from 'node:http'
 import { forward } from 'adit'
 

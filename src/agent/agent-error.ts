@@ -31,7 +31,7 @@ export class AgentError extends Error {
 
 /** Error numbers with which a gateway says that a retry will fail again. */
 const permanentNumbers = {
-  signIn: new Set([105, 107, 108, 90050, 90250]),
+  signIn: new Set([105, 107, 108, 4018, 90050, 90250]),
   // An address in use is not among them: it may become free.
   bind: new Set([90053, 90054, 90055, 90056, 90057, 90058, 90059]),
 }

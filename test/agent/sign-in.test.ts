@@ -55,8 +55,9 @@ suite('signing in', () => {
     )
   })
 
-  test('is refused for a malformed token', async () => {
-    await refused({ authtoken: '' }, { code: 'ERR_ADIT_105', permanent: true })
+  test('is refused for a missing or malformed token', async () => {
+    await refused({ authtoken: '' }, { code: 'ERR_ADIT_4018', permanent: true, message: /ADIT_AUTHTOKEN/ })
+    await refused({ authtoken: 'a b' }, { code: 'ERR_ADIT_105', permanent: true })
   })
 
   test('fails if the certificate of the gateway is not trusted', async () => {

@@ -23,6 +23,11 @@ export const agentSessionErrors = {
     status: 502,
     text: 'The agent did not respond; it may still have executed the command.',
   },
+  agent_token_missing: {
+    number: 4018,
+    status: 401,
+    text: 'The agent sent no authtoken. Set that of an agent credential, such as with ADIT_AUTHTOKEN; the gateway has one in the file authtoken of its data folder.',
+  },
   agent_token_malformed: {
     number: 105,
     status: 401,

@@ -33,7 +33,9 @@ const meanings: Readonly<Record<string, Meaning>> = {
 export const isAuthFailure = ({ code = '' }: AgentError): boolean =>
   code === 'ERR_ADIT_105' || code === 'ERR_ADIT_107'
 
-const signInCodes = new Set(['105', '107', '108', '90050', '90250'].map(number => `ERR_ADIT_${number}`))
+const signInCodes = new Set(
+  ['105', '107', '108', '4018', '90050', '90250'].map(number => `ERR_ADIT_${number}`),
+)
 
 /** The gateway rejected the agent itself, not one of its tunnels. */
 export const isSignInFailure = (code: string): boolean => signInCodes.has(code)

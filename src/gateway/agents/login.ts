@@ -24,6 +24,7 @@ const SHOWN = 12
 
 /** Finds the credential of a token, or rejects the token. */
 async function credentialOf(token: string, records: Records): Promise<Credential> {
+  if (token === '') fail('agent_token_missing')
   if (!/^[\x21-\x7e]{1,512}$/.test(token)) {
     const shown = token.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, SHOWN)
     return fail('agent_token_malformed', { shown })

@@ -16,7 +16,7 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
     return true
   }
 
-  test('an unknown authtoken, and a malformed one', async () => {
+  test('an unknown authtoken, a malformed one, and none', async () => {
     const { sdk, port } = world
     const forward = (authtoken: string) => sdk.forward({ addr: port, authtoken, force_new_session: true })
     const unknown = /The authtoken is unknown: it was mistyped, or its credential was deleted\./
@@ -25,7 +25,7 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
       isTold('ERR_NGROK_107', unknown),
     )
     await assert.rejects(forward('not a token'), isTold('ERR_NGROK_105', /is malformed/))
-    await assert.rejects(forward(''), isTold('ERR_NGROK_105', /is malformed/))
+    await assert.rejects(forward(''), isTold('ERR_NGROK_4018', /sent no authtoken/))
   })
 
   test('a name that is in use', async () => {

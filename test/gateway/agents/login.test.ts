@@ -74,11 +74,16 @@ suite('an agent that signs in', () => {
     )
   })
 
-  for (const token of ['', 'with blank', 'x'.repeat(600), 'ümlaut'])
-    test(`with "${token.slice(0, 20)}" is refused as malformed`, async () => {
+  for (const [token, error] of [
+    ['', /^The agent sent no authtoken\. .*\n\nERR_NGROK_4018\n$/],
+    ['with blank', /\n\nERR_NGROK_105\n$/],
+    ['x'.repeat(600), /\n\nERR_NGROK_105\n$/],
+    ['ümlaut', /\n\nERR_NGROK_105\n$/],
+  ] as const)
+    test(`with "${token.slice(0, 20)}" is refused as missing or malformed`, async () => {
       await using gateway = await startGateway()
       const agent = await TestAgent.connect(gateway)
-      assert.match((await agent.auth(token)).Error, /\n\nERR_NGROK_105\n$/)
+      assert.match((await agent.auth(token)).Error, error)
     })
 
   test('with the old version only is answered in it', async () => {
