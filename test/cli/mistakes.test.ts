@@ -187,15 +187,15 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
   'a provider without an application': () => ({
     args: ['http', '1', '--oauth', 'google'],
     code: 1,
-    problem: /There is no managed application for Google/,
-    fix: /supply a client_id and a client_secret/,
+    problem: /the server has no managed application for Google/,
+    fix: /supply a client_id and a client_secret, .*\n.*\n {2}Its flags: --oauth, .*--oauth-client-id, /,
   }),
   'a sender of webhooks': () => ({
     args: ['http', '1', '--verify-webhook', 'githb'],
     environment: { ADIT_VERIFY_WEBHOOK_SECRET: 'x' },
     code: 1,
     problem: /"githb" is not a supported sender/,
-    fix: /Did you mean "github"\?/,
+    fix: /the most similar one is "github"\.\n/,
   }),
   'a port that is not offered': () => ({
     args: ['tcp', '1', '--port', '80'],

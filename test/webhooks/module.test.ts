@@ -210,13 +210,13 @@ suite('the module for webhooks', () => {
 
   test('is not built for a sender that is unknown or a secret that cannot be used', () => {
     for (const [provider, secret, reason] of [
-      ['unknown', 'x', `"unknown" is not a supported sender. Supported: ${Object.keys(senders).join(', ')}`],
+      ['unknown', 'x', `"unknown" is not a supported sender; use one of ${Object.keys(senders).join(', ')}`],
       [
         'toString',
         'x',
-        `"toString" is not a supported sender. Supported: ${Object.keys(senders).join(', ')}`,
+        `"toString" is not a supported sender; use one of ${Object.keys(senders).join(', ')}`,
       ],
-      ['githbu', 'x', '"githbu" is not a supported sender. Did you mean "github"?'],
+      ['githbu', 'x', '"githbu" is not a supported sender; the most similar one is "github"'],
       ['github', '', 'a secret is required for github'],
       ['SNS', secretText('sns'), 'the secret must be absent: messages are signed with a public key'],
       ['vmware', secretText('no pair'), 'the secret must have the form username::password'],

@@ -117,7 +117,7 @@ export const signInErrors = {
   oauth_application: {
     number: 90134,
     status: 503,
-    text: 'There is no managed application for {provider}: set {setting}, or supply a client_id and a client_secret.',
+    text: 'The server has no managed application for {provider}: supply a client_id and a client_secret, or set {setting} there.',
   },
   oauth_open: {
     number: 90135,

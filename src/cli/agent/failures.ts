@@ -1,5 +1,6 @@
 import { AgentError } from '#agent/agent-error.ts'
 import { CommandError, exitCodes } from '#cli/failure.ts'
+import { flagName, optionRows } from '#tunnel/tunnel-options.ts'
 
 const TOKEN_HINT =
   'The token of an agent credential comes from --authtoken-file, ADIT_AUTHTOKEN or the configuration file; ' +
@@ -40,9 +41,19 @@ const signInCodes = new Set(
 /** The gateway rejected the agent itself, not one of its tunnels. */
 export const isSignInFailure = (code: string): boolean => signInCodes.has(code)
 
+/** The flags of the module that a gateway rejected: its messages have the names of the protocol. */
+function moduleFlags({ code, message }: AgentError): string | undefined {
+  if (code !== 'ERR_ADIT_90058') return undefined
+  const option = /^The option (\w+) /.exec(message)?.[1]
+  const rows = optionRows.filter(([, { module = '' }]) => module.split('.')[0] === option)
+  return rows.length === 0 ? undefined : `Its flags: ${rows.map(flagName).join(', ')}`
+}
+
 /** The user's message for an agent error. */
 export function commandError(error: AgentError): CommandError {
-  const { exitCode, hint } = meanings[error.code ?? ''] ?? { exitCode: exitCodes.failure }
+  const { exitCode, hint = moduleFlags(error) } = meanings[error.code ?? ''] ?? {
+    exitCode: exitCodes.failure,
+  }
   const lines = [error.message, error.code && `code ${error.code}`, hint].filter(line => line !== undefined)
   return new CommandError(lines.join('\n  '), exitCode)
 }

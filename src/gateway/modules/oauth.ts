@@ -120,7 +120,7 @@ function forAgent<T>(build: () => T): T {
     return build()
   } catch (error) {
     if (!(error instanceof Problem) || error.code === 'bind_option') throw error
-    return refuse(error.message.replace(/\.$/, ''))
+    return refuse(error.message.replace(/^T/, 't').replace(/\.$/, ''))
   }
 }
 

@@ -156,8 +156,8 @@ function answerOf({ status, mediaType, content, verified }: WebhookResponse): Re
 function unknownSender(provider: string): string {
   const names = Object.keys(senders)
   const meant = nearest(provider, names)
-  const hint = meant === undefined ? `Supported: ${names.join(', ')}` : `Did you mean "${meant}"?`
-  return `"${provider}" is not a supported sender. ${hint}`
+  const hint = meant === undefined ? `use one of ${names.join(', ')}` : `the most similar one is "${meant}"`
+  return `"${provider}" is not a supported sender; ${hint}`
 }
 
 /** The handler for a sender; `refuse` throws the error if there is none. */
