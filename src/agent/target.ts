@@ -20,7 +20,7 @@ const schemes = /^(https?|tcp|tls):\/\//i
 export function readTarget(given: string | number, proto: EndpointProto | ''): UpstreamTarget {
   const value = String(given).trim()
   if (value.startsWith('unix:/')) return { place: { path: value.slice(5) }, encrypted: false, text: value }
-  const hostPort = /^\d+$/.test(value) ? `localhost:${value}` : value
+  const hostPort = /^:?\d+$/.test(value) ? `localhost:${value.replace(':', '')}` : value
   const isWeb = proto !== 'tcp' && proto !== 'tls'
   const url = URL.parse(schemes.test(hostPort) ? hostPort : `${isWeb ? 'http' : 'tcp'}://${hostPort}`)
   const port = url?.port === '' ? ports[url.protocol] : Number(url?.port)

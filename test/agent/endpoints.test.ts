@@ -19,6 +19,7 @@ suite('an address to forward to', () => {
   ][] = [
     [8080, 'https', { host: 'localhost', port: 8080 }, 'http://localhost:8080'],
     ['8080', 'tcp', { host: 'localhost', port: 8080 }, 'localhost:8080'],
+    [':8080', 'tls', { host: 'localhost', port: 8080 }, 'localhost:8080'],
     ['10.0.0.1:22', 'tcp', { host: '10.0.0.1', port: 22 }, '10.0.0.1:22'],
     ['[::1]:80', 'http', { host: '::1', port: 80 }, 'http://[::1]:80'],
     ['web:81', '', { host: 'web', port: 81 }, 'http://web:81'],
