@@ -206,7 +206,7 @@ export class MuxSession {
       finish: () => this.#finish(),
       reset: (id, code) => this.#peerReset(id, code),
       window: (id, increment) => this.#window(id, increment),
-      goaway: (lastId, code, text) => this.#peerLeaves(lastId, `${errorName(code)}: ${text}`),
+      goaway: (lastId, code, text) => this.#peerLeaves(lastId, goodbye(errorName(code), text)),
     })
   }
 
@@ -377,3 +377,7 @@ export class MuxSession {
     this.#socket.once('end', () => this.#socket.destroy())
   }
 }
+
+/** What a peer says when it leaves; an ordinary end has no error worth a name. */
+const goodbye = (code: TunnelErrorCode, text: string): string =>
+  code === 'none' && text !== '' ? text : `${code}: ${text}`

@@ -230,6 +230,16 @@ suite('a mistake is answered with its cause and what to change', () => {
       assert.equal(finished.code, code)
     })
 
+  test('a credential whose owner is not active', async () => {
+    const { body: user } = await server.api.post('/users', { email: 'away@example.com', name: 'away' })
+    const { body: credential } = await server.api.post('/credentials', { owner_id: user['id'] })
+    await server.api.patch(`/users/${String(user['id'])}`, { active: false })
+    const environment = { ...environmentOf(server), ADIT_AUTHTOKEN: String(credential['token']) }
+    const { code, stderr } = await runAdit(['http', '1'], environment)
+    assert.equal(code, 4)
+    assert.match(stderr, /The owner of this credential is not active.*An admin can set "active"/)
+  })
+
   test('a name that is taken, also by an edge', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--name', 'taken'])
     await agent.waitForOutput(/^url=/m)

@@ -16,7 +16,9 @@ interface Meaning {
 const meanings: Readonly<Record<string, Meaning>> = {
   ERR_ADIT_105: { exitCode: exitCodes.auth, hint: TOKEN_HINT },
   ERR_ADIT_107: { exitCode: exitCodes.auth, hint: TOKEN_HINT },
+  ERR_ADIT_4018: { exitCode: exitCodes.auth, hint: TOKEN_HINT },
   ERR_ADIT_90050: { exitCode: exitCodes.auth },
+  ERR_ADIT_90250: { exitCode: exitCodes.auth },
   ERR_ADIT_334: { exitCode: exitCodes.conflict },
   ERR_ADIT_90052: { exitCode: exitCodes.conflict },
   ERR_ADIT_90080: { exitCode: exitCodes.usage },
