@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jsonFault } from '#base/json-fault.ts'
 import { errorFields } from '#base/error-fields.ts'
+import { createLog } from '#base/log.ts'
+import { terminalLine } from '#base/terminal-log.ts'
 
 test('the log has an error and its causes, but not other properties of it', () => {
   const inner = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', port: 5432, detail: 'a row' })
@@ -20,6 +22,19 @@ test('the log follows a chain of causes only so far, and takes no cause that is 
   assert.ok(!('cause' in (errorFields(new Error('x', { cause: { claims: 'hush' } })) as object)))
   assert.equal(errorFields('words'), 'words')
   assert.equal(errorFields({ token: 'hush' }), 'object')
+})
+
+test('a line has the name of its level, and is shorter on a terminal', () => {
+  const lines: string[] = []
+  const log = createLog('info', { write: line => void lines.push(line) })
+  log.warn({ ip: '192.0.2.1', host: 'a b\u009b2J', error: new Error('no answer') }, 'request failed')
+  const [json = ''] = lines
+  assert.match(json, /^\{"level":"warn","time":"\d{4}-\d\d-\d\dT[^"]+Z","ip":"192\.0\.2\.1",/)
+  const [line = '', ...stack] = terminalLine(json, false).trimEnd().split('\n')
+  assert.match(line, /^\d\d:\d\d:\d\d WRN request failed ip=192\.0\.2\.1 host="a b\\u009b2J" error=\{/)
+  assert.ok(line.endsWith(' error={"type":"Error","message":"no answer"}'))
+  assert.ok(stack.length > 0 && stack.every(each => /^ +at /.test(each)))
+  assert.match(terminalLine(json, true), /\u001b\[33mWRN\u001b\[39m request failed/)
 })
 
 /** The error of reading this as JSON. */
