@@ -28,9 +28,13 @@ export function settingsCommand(): Command {
     const shown = settings.filter(
       ({ source }) => all || (source !== null && source !== 'default') || output === 'json',
     )
-    const lines = shown.map(
-      ({ name, value, source, origin }) => `${name}: ${value ?? ''}  (${origin ?? source ?? 'not set'})`,
-    )
+    const lines =
+      shown.length === 0
+        ? ['Every setting has its default; adit settings --all lists them.']
+        : shown.map(
+            ({ name, value, source, origin }) =>
+              `${name}: ${value ?? ''}  (${origin ?? source ?? 'not set'})`,
+          )
     process.stdout.write(
       output === 'json'
         ? `${printableJson(JSON.stringify(shown, undefined, 2))}\n`

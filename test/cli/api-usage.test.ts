@@ -105,6 +105,14 @@ suite('adit api refuses', () => {
   }
 })
 
+test('adit settings says that there is nothing but defaults', async () => {
+  const setting = { name: 'region', value: 'us', source: 'default', origin: null, default: 'us' }
+  const body = { settings: [{ ...setting, reloadable: false, doc: 'Region identifier.' }] }
+  await using server = await answering(200, JSON.stringify(body))
+  const { stdout } = await runCommand(['settings'], server.environment)
+  assert.equal(stdout, 'Every setting has its default; adit settings --all lists them.\n')
+})
+
 suite('adit api ends', () => {
   const codes: readonly (readonly [status: number, code: number])[] = [
     [400, 1],
