@@ -39,7 +39,7 @@ suite('adit service', () => {
     const installed = await service('install')
     assert.deepEqual(
       [installed.code, installed.stdout],
-      [0, `The service was installed as ${here.unit}. Start it with "adit service start".\n`],
+      [0, `The service was installed as ${here.unit}. Start it with "adit service start --user".\n`],
     )
     const unit = readFileSync(here.unit, 'utf8')
     assert.match(

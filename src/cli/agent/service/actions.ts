@@ -60,7 +60,8 @@ export function install(flags: Flags): void {
   executeAll(commands)
   const what =
     file === undefined ? 'The service was installed.' : `The service was installed as ${file.path}.`
-  process.stdout.write(`${printable(what)} Start it with "adit service start".\n`)
+  const start = ['adit service start', ...(flags.has('--user') ? ['--user'] : [])].join(' ')
+  process.stdout.write(`${printable(what)} Start it with "${start}".\n`)
 }
 
 /** `adit service uninstall`. */
