@@ -1,10 +1,13 @@
 import { catalog } from '#base/catalog.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { hints } from '#base/hints/hints.ts'
+import type { Service } from '#base/hints/service.ts'
 import { nameFault } from '#base/name-fault.ts'
 import type { parties } from '#contract/kinds/request.ts'
 import { titleOf } from '#contract/names.ts'
 import { answeringModule, responderOf, type EndedRequest } from '#contract/request-responder.ts'
+
+const USUAL_PORT = 3000
 
 interface Advice {
   readonly text: string
@@ -37,19 +40,24 @@ const errorText = (name: ErrorName, { host, ip }: EndedRequest): string =>
     .replaceAll(/\{\w+\}/g, '…')
 
 /** The client chooses the host, and people paste commands. */
-const commandFor = (command: string, host: string): string =>
+const commandFor = (command: string, host: string, port = USUAL_PORT): string =>
   command
-    .replaceAll('{port}', '3000')
+    .replaceAll('{port}', String(port))
     .replaceAll('{labels}', '--label name=value')
     .replaceAll('{name}', () => (nameFault(host) === undefined ? ` --name ${host}` : ''))
 
 /** What the operator of the endpoint can do; undefined if the request did not fail. */
-function adviceFor(request: EndedRequest, error: ErrorName | undefined): Advice | undefined {
+function adviceFor(
+  request: EndedRequest,
+  error: ErrorName | undefined,
+  service: Service | undefined,
+): Advice | undefined {
   const { failed, host } = request
   if (failed === null) return undefined
-  const { owner: text, command } = (error !== undefined && hints[error]) || {}
+  const hint = error === undefined ? undefined : hints[error]
+  const { owner: text, command } = (service && hint?.forService?.(service)) ?? hint ?? {}
   if (text !== undefined)
-    return { text, ...(command !== undefined && { command: commandFor(command, host) }) }
+    return { text, ...(command !== undefined && { command: commandFor(command, host, service?.port) }) }
   const isOfService = answeringModule(request) === undefined && responderOf(request) !== 'gateway'
   return { text: failed === 'visitor' && isOfService ? REJECTED : byParty[failed] }
 }
@@ -63,10 +71,10 @@ function summaryOf(request: EndedRequest): string {
   return `The ${responderOf(request)} responded with ${request.status}.${end}`
 }
 
-/** Why a request got its response, and what to do, for people. */
-export function reasonFor(request: EndedRequest) {
+/** Why a request got its response, and what to do, for people; with the service of its tunnel if that is online. */
+export function reasonFor(request: EndedRequest, service: Service | undefined) {
   const error = nameOf(request.error_code)
-  const advice = adviceFor(request, error)
+  const advice = adviceFor(request, error, service)
   return {
     request_id: request.id,
     summary: summaryOf(request),

@@ -54,6 +54,16 @@ suite('adit requests', () => {
     assert.match(stdout, /^What to do: Start the agent.*\n {2}adit http 3000 --name gone\.adit\.localhost$/m)
   })
 
+  test('why names the service of the tunnel, and its scheme', async () => {
+    const agent = await world.agent()
+    const port = await world.service((_, response) => response.end())
+    await agent.listen({ domain: 'secure', forwardTo: `https://localhost:${port}` })
+    const { requestId } = await world.ask('secure.adit.localhost')
+    const { stdout } = await runCommand(['requests', 'why', requestId], environment)
+    assert.match(stdout, new RegExp(`service at localhost:${port} does not answer, or does not use TLS`))
+    assert.match(stdout, new RegExp(`^ {2}adit http http://localhost:${port} --name secure\\.`, 'm'))
+  })
+
   test('why says that a request did not fail', async () => {
     const { requestId } = await world.ask('a.example.test/fine')
     const { stdout } = await runCommand(['requests', 'why', requestId], environment)

@@ -7,6 +7,7 @@ import { findLive } from '#api/records.ts'
 import type { CaptureRecord, ReplayOrder } from '#contract/request-history.ts'
 import type { ResourceHooks } from '#api/resource-hooks.ts'
 import { fail, Problem } from '#base/errors.ts'
+import { serviceOf } from '#base/hints/service.ts'
 import { isId } from '#base/ids.ts'
 import { allows } from '#contract/access-rule.ts'
 import type { ResourceBody } from '#contract/body.ts'
@@ -87,7 +88,12 @@ async function recordReplay(
 export const request: ResourceHooks = {
   collectionQueries: { explain: explainRoute },
   liveQueries: {
-    reason: async ({ id }, call) => reasonFor((await findLive('request', id, call)) as EndedRequest),
+    reason: async ({ id }, call) => {
+      const found = (await findLive('request', id, call)) as EndedRequest
+      const tunnel = found.tunnel_id === null ? undefined : await call.live.get('tunnel', found.tunnel_id)
+      const forwardsTo = tunnel?.['forwards_to']
+      return reasonFor(found, serviceOf(typeof forwardsTo === 'string' ? forwardsTo : undefined))
+    },
     capture: async ({ id }, call) => (await findCapture(id, call)).capture,
     replay: ({ id, body }, call) => replay(id, body, call),
   },

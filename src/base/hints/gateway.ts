@@ -51,10 +51,16 @@ export const gatewayHints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     visitor: `The tunnel works, but the service behind it does not. ${RELOAD}`,
     owner: 'Start your service, and check the port of the agent. The service runs if this gets a response:',
     command: 'curl -i http://localhost:3000/',
-    forService: ({ address }) => ({
-      owner: `The service at ${address} does not answer. Start it, or start the agent with another port:`,
-      command: 'adit http OTHER_PORT{name}',
-    }),
+    forService: ({ address, isLocal, isEncrypted }) =>
+      isEncrypted
+        ? {
+            owner: `The service at ${address} does not answer, or does not use TLS; the log of the agent says which. Without TLS, set the scheme:`,
+            command: `adit http http://${isLocal ? address : 'HOST:{port}'}{name}`,
+          }
+        : {
+            owner: `The service at ${address} does not answer. Start it, or start the agent with another port:`,
+            command: 'adit http OTHER_PORT{name}',
+          },
   },
   upstream_invalid: {
     title: 'Invalid response from the service',
