@@ -7,7 +7,7 @@ import type { OpenIdOptions } from '#api/dashboard/openid-provider.ts'
 import { DashboardSessions, type SessionLimits } from '#api/dashboard/sessions.ts'
 import type { HttpCall } from '#api/http-server.ts'
 import { ApiRateLimit } from '#api/rate-limit.ts'
-import { checkMessage, checkVersion } from '#api/request.ts'
+import { checkHost, checkMessage, checkVersion } from '#api/request.ts'
 import { baseUrl, clientAddress } from '#api/via-gateway.ts'
 import type { Log } from '#base/log.ts'
 import type { TrustedProxies } from '#base/trusted-proxies.ts'
@@ -78,7 +78,8 @@ export class ApiAdmission {
 
   /** Also rate limit and version. Not a promise for a known API key. */
   admit(httpCall: HttpCall): Call | Promise<Call> {
-    const { request } = httpCall
+    const { request, headers } = httpCall
+    if (headers.admitted === undefined) checkHost(request)
     checkMessage(request)
     const ip = this.#addressOf(request)
     const principal = this.#principalOf(request, ip)
@@ -87,14 +88,17 @@ export class ApiAdmission {
   }
 
   #admitted(httpCall: HttpCall, principal: Principal, ip: string): Call {
-    const { request } = httpCall
+    const { request, headers } = httpCall
+    const { admitted } = headers
     this.#count(request, principal)
+    if (admitted?.principal === principal && admitted.ip === ip) return admitted
     checkVersion(request.headers)
-    return this.callFor(httpCall, principal, ip)
+    return (headers.admitted = this.callFor(httpCall, principal, ip))
   }
 
   /** For requests before sign-in: rejects clients whose address may not use the dashboard. */
   async guard({ request }: HttpCall): Promise<void> {
+    checkHost(request)
     checkMessage(request)
     await this.#watch.catchUp()
     await this.#access.requireAddress('dashboard', this.#addressOf(request))

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import router, { type HTTPMethod } from 'find-my-way'
 import { newOperationId } from '#api/operation-ids.ts'
 import { problemBody } from '#api/problems.ts'
+import { RepeatedHeaders, type SharedHeaders } from '#api/repeated-headers.ts'
 import { trustLink } from '#api/via-gateway.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { newId } from '#base/ids.ts'
@@ -22,6 +23,7 @@ const MAX_URL = 8192
 export interface HttpCall {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  readonly headers: SharedHeaders
   readonly operationId: string
   readonly params: Readonly<Record<string, string | undefined>>
 }
@@ -70,6 +72,7 @@ export class HttpServer {
   readonly #linked = this.#newServer()
   readonly #refuse: (error: unknown, httpCall: HttpCall) => void
   readonly #answered: Answered
+  readonly #headers = new WeakMap<Socket, RepeatedHeaders>()
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
   readonly #closing = new AbortController()
 
@@ -130,6 +133,7 @@ export class HttpServer {
     const exchange = {
       request,
       response,
+      headers: this.#headersOf(request),
       operationId: newOperationId(),
       params: NO_PARAMS as HttpCall['params'],
     }
@@ -147,6 +151,13 @@ export class HttpServer {
     } catch (error) {
       this.#refused(error, exchange, begun)
     }
+  }
+
+  #headersOf(request: IncomingMessage): SharedHeaders {
+    const { socket } = request
+    let headers = this.#headers.get(socket)
+    if (headers === undefined) this.#headers.set(socket, (headers = new RepeatedHeaders()))
+    return headers.of(request)
   }
 
   #refused(error: unknown, httpCall: HttpCall, begun: number): void {

@@ -23,11 +23,15 @@ const JSON_TYPE = /^application\/json(; ?charset=(utf-8|UTF-8))?$/
 
 const HOST = /^([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
 
-/** Rejects what Node's parser accepts although it is ambiguous, or would end up in response URLs. */
-export function checkMessage({ url = '', httpVersion, headers, rawHeaders }: IncomingMessage): void {
+/** Rejects a Host that is ambiguous, or would end up in response URLs. */
+export function checkHost({ headers, rawHeaders }: IncomingMessage): void {
   const { host = '' } = headers
   if (!HOST.test(host) || countOf('host', rawHeaders) !== 1)
     fail('bad_request', { reason: 'it needs one valid Host header' })
+}
+
+/** Rejects what else Node's parser accepts although it is ambiguous, or would end up in response URLs. */
+export function checkMessage({ url = '', httpVersion, headers }: IncomingMessage): void {
   if (!url.startsWith('/') || url.includes('#') || url.includes('\\'))
     fail('bad_request', { reason: 'its target is not a path' })
   if (httpVersion === '0.9') fail('bad_request', { reason: 'it names no version of HTTP' })

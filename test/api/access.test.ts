@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { suite, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
 import { createResource, onEachStore } from '../support/each-store.ts'
@@ -205,6 +205,39 @@ onEachStore('IP restrictions of type api', api => {
     assert.equal(await statusFrom('127.0.0.2'), 200)
     assert.equal((await api().delete(`/ip_restrictions/${restriction.id}`)).status, 204)
   })
+})
+
+test('each request of a connection is checked by its own headers', async () => {
+  await using server = await startServer()
+  const { api } = server
+  const bot = await createResource(api, '/bot_users', { name: 'b' })
+  const key = await createResource(api, '/api_keys', { owner_id: bot.id })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const list = (headers: Record<string, string>): Promise<string> => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    const asked = request(`${api.url}/api_keys`, { agent, headers }, async answer => {
+      const { keys, uri, error_code: code } = JSON.parse(Buffer.concat(await answer.toArray()).toString())
+      const shown = uri === undefined ? `${answer.statusCode} ${code}` : `${keys[0].owner_id} ${uri}`
+      resolve(`${asked.reusedSocket ? 'again' : 'first'} ${shown}`)
+    })
+    asked.on('error', reject).end()
+    return promise
+  }
+  const own = { authorization: `Bearer ${key.token}` }
+  const uri = `${api.url}/api_keys`
+  assert.equal(await list(own), `first ${bot.id} ${uri}`)
+  assert.equal(await list(own), `again ${bot.id} ${uri}`)
+  assert.equal(await list({ ...own, host: 'other.test' }), `again ${bot.id} http://other.test/api_keys`)
+  assert.equal(await list({ authorization: 'Bearer a' }), 'again 401 ERR_ADIT_203')
+  assert.equal(await list(own), `again ${bot.id} ${uri}`)
+  assert.equal(await list({ ...own, host: 'a/b' }), 'again 400 undefined')
+  // A rejected head ends its connection.
+  assert.equal(await list(own), `first ${bot.id} ${uri}`)
+  assert.equal(await list({ ...own, 'adit-version': '3' }), 'again 400 ERR_ADIT_217')
+  assert.equal(await list(own), `first ${bot.id} ${uri}`)
+  assert.equal((await api.delete(`/api_keys/${key.id}`)).status, 204)
+  assert.equal(await list(own), 'again 401 ERR_ADIT_203')
+  agent.destroy()
 })
 
 suite('the rate limit', () => {

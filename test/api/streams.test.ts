@@ -6,6 +6,7 @@ import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { openPostgres } from '#store/postgres.ts'
 import type { Call } from '#api/call.ts'
+import { RepeatedHeaders } from '#api/repeated-headers.ts'
 import { EventStream } from '#api/streams/event-stream.ts'
 import { OpenStreams } from '#api/streams/open-streams.ts'
 import { createClient } from '#client/client.ts'
@@ -136,7 +137,8 @@ suite('GET /requests/stream', () => {
     }
     const left = Promise.withResolvers<void>()
     await using server = createServer((request, response) => {
-      const httpCall = { request, response, operationId: '', params: {} }
+      const headers = new RepeatedHeaders().of(request)
+      const httpCall = { request, response, headers, operationId: '', params: {} }
       const served = once(response, 'close').then(() => streams.serve(httpCall, call, feed))
       served.then(left.resolve, left.reject)
     })
@@ -151,9 +153,10 @@ suite('GET /requests/stream', () => {
   test('a client that does not read gets the number of dropped messages', async () => {
     let open = (_stream: EventStream): void => undefined
     const stream = new Promise<EventStream>(resolve => (open = resolve))
-    const service = createServer((request, response) =>
-      open(new EventStream({ request, response, operationId: 'op_1', params: {} })),
-    )
+    const service = createServer((request, response) => {
+      const headers = new RepeatedHeaders().of(request)
+      open(new EventStream({ request, response, headers, operationId: 'op_1', params: {} }))
+    })
     service.listen(0, '127.0.0.1')
     await once(service, 'listening')
     const { port } = service.address() as AddressInfo
