@@ -63,21 +63,26 @@ async function* reads(adit: Adit, load: Load, what: Reads): AsyncGenerator<Row> 
   }
 }
 
-/** Adit against a loop of one-row commits on the same disk. */
-async function writes(load: Load): Promise<Row> {
-  await using adit = await Adit.start()
-  const commits = program('commit-program.ts')
-  const job: Job = { ...adit.post('/ip_policies', { description: 'bench' }), connections: 64, until: ROUND }
-  try {
-    return await compare(
-      'POST ip_policies, 64 connections, vs one-row commits of SQLite',
-      () => load.run(job),
-      () => ask(commits, { file: join(adit.dataDir, 'bare.db'), ...ROUND }),
-      { atLeast: 0.6 },
-    )
-  } finally {
-    commits.kill()
-  }
+/** Adit against a loop of one-row commits on the same disk, and against a bare server with the same transactions. */
+async function* writes(load: Load): AsyncGenerator<Row> {
+  await using parts = new AsyncDisposableStack()
+  const adit = parts.use(await Adit.start())
+  const [commits, groups] = [program('commit-program.ts'), program('post-groups-program.ts')]
+  parts.defer(() => void (commits.kill() && groups.kill()))
+  const post: Job = { ...adit.post('/ip_policies', { description: 'bench' }), connections: 64, until: ROUND }
+  yield await compare(
+    'POST ip_policies, 64 connections, vs one-row commits of SQLite',
+    () => load.run(post),
+    () => ask(commits, { file: join(adit.dataDir, 'bare.db'), ...ROUND }),
+    { atLeast: 0.6 },
+  )
+  const { port } = await ask<{ port: number }>(groups, { file: join(adit.dataDir, 'bare-groups.db') })
+  yield await compare(
+    'the same, vs a bare server with the same transactions',
+    () => load.run(post),
+    () => load.run({ ...post, port }),
+    undefined,
+  )
 }
 
 /** What the tests change is as PostgreSQL has it by default: commits reach the disk. */
@@ -132,6 +137,6 @@ export async function* api(): AsyncGenerator<Row> {
       target: { atLeast: 0.4 },
     })
   }
-  yield await writes(load)
+  yield* writes(load)
   yield* postgresWrites(load)
 }
