@@ -34,8 +34,9 @@ export class Outbox {
   async read(after: number, most = PAGE): Promise<readonly Numbered[]> {
     if (after < this.#from) return this.#store.events(after, Math.min(most, PAGE))
     if (after >= this.#to) await this.#readOn()
-    const first = this.#kept.findIndex(({ sequence }) => sequence > after)
-    return first < 0 ? [] : this.#kept.slice(first, first + PAGE)
+    // From the end, where most readers are.
+    const first = this.#kept.findLastIndex(({ sequence }) => sequence <= after) + 1
+    return this.#kept.slice(first, first + PAGE)
   }
 
   #readOn(): Promise<void> {
