@@ -88,6 +88,8 @@ export class HttpServer {
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      // Bodies are read by their framing: a request without one needs no stream that ends.
+      optimizeEmptyRequests: true,
     })
     server.on('request', (request, response) => {
       server.requested(request)
