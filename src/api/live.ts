@@ -46,6 +46,8 @@ export interface Live {
   capture(id: string): Promise<CaptureRecord | undefined>
   /** Sends a captured request again; the capture of the new one, or undefined as above. */
   replay(order: ReplayOrder): Promise<CaptureRecord | undefined>
+  /** What is known of the link of an agent; undefined if it is not connected. */
+  agentLink(id: string): Promise<ResourceBody | undefined>
   /** Resolves when the agent or destination has accepted the command; rejects with a Problem otherwise. */
   command(id: string, command: LiveCommand): Promise<void>
 }

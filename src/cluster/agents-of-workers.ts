@@ -19,6 +19,7 @@ export function agentsOfWorkers(
       throw new DialError('offline', `The tunnel ${id} is not connected to the first process.`)
     },
     probe: id => ask<boolean>(id, 'probe', id),
+    roundTrip: id => ask<number | null>(id, 'roundTrip', id),
     command: async (sessionId, command) => {
       const session = anyConnection(directory.sessions, sessionId) ?? fail('not_found')
       return ask(session.id, 'command', { sessionId: session.id, command })

@@ -109,6 +109,7 @@ export class ParentProcess implements FirstProcess, AsyncDisposable {
     return {
       dial: dialAnyConnection(node, tunnels, dial),
       probe: id => (isOwn(id) ? local.probe(id) : this.#link.request('probe', id)),
+      roundTrip: id => (isOwn(id) ? local.roundTrip(id) : this.#link.request('roundTrip', id)),
       command: (sessionId, command) => this.#link.request('command', { sessionId, command }),
     }
   }

@@ -12,7 +12,7 @@ type Parts = Pick<GatewayParts, 'userSessions' | 'traffic' | 'usage' | 'cluster'
 export const workerMethods = (
   { userSessions, traffic, usage, cluster, source }: Parts,
   directory: Directory,
-  dialer: () => Pick<AgentDialer, 'probe' | 'command'>,
+  dialer: () => Pick<AgentDialer, 'probe' | 'roundTrip' | 'command'>,
 ) => ({
   traffic: async (batch: TrafficBatch) => traffic.publish(batch),
   usage: async (counted: readonly SeriesUsage[]) => usage.add(counted),
@@ -25,6 +25,7 @@ export const workerMethods = (
   addTunnel: (record: TunnelRecord) => directory.addTunnel(record),
   removeTunnel: (id: string) => directory.removeTunnel(id),
   probe: (sessionId: string) => dialer().probe(sessionId),
+  roundTrip: (sessionId: string) => dialer().roundTrip(sessionId),
   command: (order: { sessionId: string; command: AgentCommand }) =>
     dialer().command(order.sessionId, order.command),
   // The workers have the result before the response.

@@ -99,6 +99,7 @@ class Worker {
         explain: (request: Parameters<Gateway['explain']>[0]) => this.#running.explain(request),
         processReport: async () => processReport(),
         probe: (sessionId: string) => this.#running.registry.probe(sessionId),
+        roundTrip: (sessionId: string) => this.#running.registry.roundTrip(sessionId),
         command: ({ sessionId, command }: { sessionId: string; command: AgentCommand }) =>
           this.#running.registry.command(sessionId, command),
       },

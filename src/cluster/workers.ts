@@ -42,7 +42,7 @@ export class Workers {
   /** The agents of the workers. */
   readonly local: LocalAgents
   /** Reaches those of other nodes too. */
-  dialer: Pick<AgentDialer, 'probe' | 'command'>
+  dialer: Pick<AgentDialer, 'probe' | 'roundTrip' | 'command'>
   readonly #recent: RecentNames
   readonly #names: OnlineNamesFile
   readonly #parts: GatewayParts

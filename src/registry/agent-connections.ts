@@ -27,14 +27,17 @@ export function anyConnection<T>(records: ReadonlyMap<string, T>, id: string): T
   return undefined
 }
 
+/** The records of a plain id, one for each connection of its agent. */
+export const connectionsOf = <T>(records: ReadonlyMap<string, T>, id: string): readonly T[] =>
+  Array.from({ length: MAX_AGENT_CONNECTIONS }, (_, index) => connectionId(id, index)).flatMap(
+    each => records.get(each) ?? [],
+  )
+
 /** The same tunnel through the other connections of its agent. */
-export function otherConnections<T extends { readonly id: string }>(
+export const otherConnections = <T extends { readonly id: string }>(
   records: ReadonlyMap<string, T>,
   { id }: T,
-): readonly T[] {
-  const ids = Array.from({ length: MAX_AGENT_CONNECTIONS }, (_, index) => connectionId(baseId(id), index))
-  return ids.flatMap(other => (other === id ? [] : (records.get(other) ?? [])))
-}
+): readonly T[] => connectionsOf(records, baseId(id)).filter(other => other.id !== id)
 
 export const isPrimary = ({ id }: { readonly id: string }): boolean => !id.includes('/')
 

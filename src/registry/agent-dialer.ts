@@ -29,6 +29,8 @@ export interface AgentDialer {
    * cannot be asked.
    */
   probe(sessionId: string): Promise<boolean>
+  /** Between the agent and its gateway process, in milliseconds; null if it is not measured, or the node does not respond. */
+  roundTrip(sessionId: string): Promise<number | null>
 }
 
 /** The connection of one agent, of any protocol. */
@@ -36,6 +38,8 @@ export interface AgentConnection {
   dial(tunnel: TunnelRecord, header: ProxyHeader, first: Buffer): Promise<ByteStream>
   command(command: AgentCommand): Promise<void>
   probe(): Promise<boolean>
+  /** The last measured round trip; undefined before the first, and of protocols that do not measure it. */
+  readonly roundTripMs?: number | undefined
   /** Notifies the agent that one of its tunnels was removed, if its protocol supports that. */
   stopTunnel?(tunnelId: string, problem: Problem): void
   /** Closes it; the agent gets the reason if its protocol supports that. */

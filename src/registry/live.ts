@@ -13,7 +13,7 @@ import type {
 } from '#contract/request-history.ts'
 import type { ExplainRequest } from '#contract/route-explanation.ts'
 import type { AgentDialer } from '#registry/agent-dialer.ts'
-import { anyConnection, primaryOnly, isPrimary, baseId } from '#registry/agent-connections.ts'
+import { anyConnection, primaryOnly, isPrimary, baseId, connectionsOf } from '#registry/agent-connections.ts'
 import { pageByIdDesc } from '#base/page-by-id.ts'
 import { hostportsOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
@@ -34,7 +34,7 @@ interface LiveOptions {
   readonly info: GatewayInfo
   readonly directory: Directory
   readonly records: Records
-  readonly dialer: Pick<AgentDialer, 'command'>
+  readonly dialer: Pick<AgentDialer, 'roundTrip' | 'command'>
   readonly requests: RequestHistory
   readonly explain: ExplainRequest
 }
@@ -150,6 +150,19 @@ export class LiveView {
 
   replay(order: ReplayOrder): Promise<CaptureRecord | undefined> {
     return this.#options.requests.replay(order)
+  }
+
+  /** What is known of the link of an agent; undefined if it is not connected. */
+  async agentLink(id: string): Promise<ResourceBody | undefined> {
+    const connections = connectionsOf(this.#options.directory.sessions, id)
+    const [session] = connections
+    if (session === undefined) return undefined
+    const roundTrip = await this.#options.dialer.roundTrip(session.id)
+    return {
+      arch: session.arch === '' ? null : session.arch,
+      connections: connections.length,
+      round_trip_ms: roundTrip === null ? null : Math.round(roundTrip * 1000) / 1000,
+    }
   }
 
   command(sessionId: string, command: AgentCommand): Promise<void> {

@@ -28,5 +28,6 @@ export function combineLive(gateway: Live, parts: readonly LivePart[]): Live {
     watchRequests: (filters, watcher) => gateway.watchRequests(filters, watcher),
     capture: id => gateway.capture(id),
     replay: order => gateway.replay(order),
+    agentLink: id => gateway.agentLink(id),
   }
 }

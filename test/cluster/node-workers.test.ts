@@ -23,6 +23,9 @@ const untilServed = (node: Node, name: string): Promise<unknown> =>
 const tunnelsAt = async ({ process: { api } }: Node): Promise<string[]> =>
   (await api.get('/tunnels')).body.tunnels.map(({ id }: { id: string }) => id)
 
+const sessionAt = async ({ process: { api } }: Node): Promise<string> =>
+  (await api.get('/tunnel_sessions')).body.tunnel_sessions[0].id
+
 suite('a cluster of two nodes with two workers each', { timeout: 900_000 }, () => {
   let cluster: TestCluster
   before(async () => {
@@ -47,6 +50,11 @@ suite('a cluster of two nodes with two workers each', { timeout: 900_000 }, () =
             .join() === '0,1',
       })
       assert.equal((await tunnelsAt(node)).length, 1)
+      const link = await until(
+        async () => (await node.process.api.get(`/tunnel_sessions/${await sessionAt(node)}/link`)).body,
+        { withinMs: SOON, what: 'a round trip', fits: ({ round_trip_ms: measured }) => measured > 0 },
+      )
+      assert.equal(link.connections, 1)
     }
     const { requestId } = await visit(second, name)
     await until(async () => (await first.process.api.get(`/requests/${requestId}`)).status === 200, {

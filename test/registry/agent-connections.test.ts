@@ -63,7 +63,7 @@ suite('the two connections of an agent', () => {
     for (const lost of [undefined, 'w1', 'w2']) {
       const { directory, session, tunnel } = await twice()
       if (lost !== undefined) directory.removeNode(lost)
-      const fleet = { command: async () => undefined }
+      const fleet = { command: async () => undefined, roundTrip: async () => 12.3456 }
       const live = new LiveView({
         info,
         directory,
@@ -81,6 +81,11 @@ suite('the two connections of an agent', () => {
       assert.deepEqual([shown?.['id'], shown?.['tunnel_session']], [tunnel, session])
       assert.equal((await live.get('tunnel_session', session))?.['id'], session)
       assert.equal((await live.get('endpoint', tunnel.replace('tn_', 'ep_')))?.['tunnel'], tunnel)
+      assert.deepEqual(await live.agentLink(session), {
+        arch: 'x64',
+        connections: lost === undefined ? 2 : 1,
+        round_trip_ms: 12.346,
+      })
       assert.equal(await live.get('tunnel_session', `${session}/1`), undefined)
       assert.equal(await live.get('tunnel', `${tunnel}/1`), undefined)
     }

@@ -16,6 +16,7 @@ import { reservedAddr } from '#api/behaviours/reserved-addr.ts'
 import { reservedDomain } from '#api/behaviours/reserved-domain.ts'
 import { sshCertificateAuthority, sshHostCertificate, sshUserCertificate } from '#api/behaviours/ssh.ts'
 import { user } from '#api/behaviours/users.ts'
+import { tunnelSession } from '#api/behaviours/tunnel-session.ts'
 import type { Kind } from '#contract/kind.ts'
 
 const hooks: Readonly<Record<string, ResourceHooks>> = {
@@ -44,6 +45,7 @@ const hooks: Readonly<Record<string, ResourceHooks>> = {
   tcp_edge: tcpEdge,
   tls_certificate: tlsCertificate,
   tls_edge: tlsEdge,
+  tunnel_session: tunnelSession,
   user,
 }
 

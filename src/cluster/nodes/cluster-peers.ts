@@ -20,7 +20,7 @@ import type { AgentCommand } from '#registry/directory.ts'
 import { machineOf } from '#registry/machine-of.ts'
 
 /** The agents of this node, in this process or in its workers. */
-export type LocalAgents = Pick<AgentRegistry, 'dial' | 'probe' | 'command' | 'revoke'>
+export type LocalAgents = Pick<AgentRegistry, 'dial' | 'probe' | 'roundTrip' | 'command' | 'revoke'>
 
 interface ClusterPeersOptions {
   readonly membership: Membership
@@ -94,6 +94,12 @@ export class ClusterPeers {
         if (at === node) return local.probe(id)
         // A node that cannot be reached from here may still serve its agent, and does while it has a lease.
         return (await inTime(links.call<boolean>(at, 'probe', id))) ?? membership.counts(at)
+      },
+      roundTrip: async id => {
+        const at = machineOf(sessions.get(id)?.node ?? node)
+        return at === node
+          ? local.roundTrip(id)
+          : ((await inTime(links.call<number | null>(at, 'roundTrip', id))) ?? null)
       },
       command: (sessionId, command) => this.#command(local, sessionId, command),
     }

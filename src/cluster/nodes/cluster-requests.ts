@@ -36,7 +36,10 @@ export function clusterRequests(own: RequestHistory, cluster: Cluster): RequestH
 }
 
 /** What a node answers the others. */
-export function peerMethods(own: RequestHistory, local: Pick<AgentDialer, 'probe' | 'command'>) {
+export function peerMethods(
+  own: RequestHistory,
+  local: Pick<AgentDialer, 'probe' | 'roundTrip' | 'command'>,
+) {
   const watched = new WatchedRequests(own)
   return {
     findRequest: (id: string) => own.find(id),
@@ -46,6 +49,7 @@ export function peerMethods(own: RequestHistory, local: Pick<AgentDialer, 'probe
     replay: (order: ReplayOrder) => own.replay(order),
     nextRequests: (watch: Parameters<WatchedRequests['next']>[0]) => watched.next(watch),
     probe: (sessionId: string) => local.probe(sessionId),
+    roundTrip: (sessionId: string) => local.roundTrip(sessionId),
     command: async ({ sessionId, command }: { sessionId: string; command: AgentCommand }) => {
       await local.command(sessionId, command)
     },

@@ -1,5 +1,7 @@
 import { kind } from '#contract/kind.ts'
+import { agentLink } from '#contract/kinds/agent-link.ts'
 import { line, mapOf, moment, nullable, oneOf } from '#contract/schema.ts'
+import { readSchema } from '#contract/shape-schema.ts'
 import { computed, shownRef, shownRefs } from '#contract/shape.ts'
 
 const readOnly = ['get', 'list'] as const
@@ -21,6 +23,12 @@ export const tunnelSession = kind({
   event: false,
   without: ['created_at'],
   actions: {
+    link: {
+      method: 'GET',
+      path: '/link',
+      doc: 'Read the architecture of the agent, its connections and their round trip time.',
+      output: readSchema(agentLink),
+    },
     restart: { method: 'POST', path: '/restart', doc: 'Restarts the agent process.' },
     stop: { method: 'POST', path: '/stop', doc: 'Stops the agent.' },
     update: {

@@ -222,6 +222,10 @@ export class AgentRegistry implements AgentDialer {
     return (await this.#agents.get(sessionId)?.connection.probe()) ?? false
   }
 
+  async roundTrip(sessionId: string): Promise<number | null> {
+    return this.#agents.get(sessionId)?.connection.roundTripMs ?? null
+  }
+
   /** Waits for an agent that has just bound a tunnel, or is about to do so again on another connection. */
   async #whenReady({ id, sessionId }: TunnelRecord): Promise<void> {
     const deadline = performance.now() + READY_MS

@@ -18,7 +18,7 @@ import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { anyObject, type FieldReader, MessageError } from '#base/json-fields.ts'
 import { FloodMeter } from '#tunnel/flood-meter.ts'
 import { TunnelError } from '#tunnel/frame.ts'
-import { answerHeartbeat, type HeartbeatOptions, startHeartbeat } from '#tunnel/heartbeat.ts'
+import { answerHeartbeat, type Heartbeat, type HeartbeatOptions, startHeartbeat } from '#tunnel/heartbeat.ts'
 import * as messages from '#tunnel/messages.ts'
 import { serve } from '#tunnel/rpc.ts'
 import { MuxSession } from '#tunnel/mux-session.ts'
@@ -78,6 +78,7 @@ export class AgentSession implements AgentConnection {
   #retries = false
   #running = 0
   #over = false
+  #heartbeat: Heartbeat | undefined
 
   /** `ip` is the agent's address, in its plain form. */
   constructor(socket: TLSSocket, ip: string, options: AgentSessionOptions) {
@@ -107,6 +108,10 @@ export class AgentSession implements AgentConnection {
   /** Open connections through the agent. */
   get streams(): number {
     return this.#session.streamsOf(streamTypes.proxy)
+  }
+
+  get roundTripMs(): number | undefined {
+    return this.#heartbeat?.latencyMs
   }
 
   async dial(tunnel: TunnelRecord, header: messages.ProxyHeader, first: Buffer): Promise<ByteStream> {
@@ -273,7 +278,7 @@ export class AgentSession implements AgentConnection {
   #begin({ UserAgent }: messages.AuthRequest['Extra']): void {
     this.#session.ackImmediately = UserAgent.includes('ngrok-rust')
     this.#retries = UserAgent.includes('ngrok-go')
-    startHeartbeat(this.#session, this.#options.heartbeat)
+    this.#heartbeat = startHeartbeat(this.#session, this.#options.heartbeat)
   }
 }
 

@@ -49,6 +49,7 @@ const noAgents: AgentDialer = {
   dial: () => Promise.reject(new DialError('offline', 'There are no agents.')),
   command: () => Promise.reject(new Error('There are no agents.')),
   probe: () => Promise.resolve(false),
+  roundTrip: () => Promise.resolve(null),
 }
 
 /** Builds the first record, with the backends it refers to. */

@@ -76,6 +76,7 @@ class Group implements AsyncDisposable {
     const dialer: AgentDialer = {
       command: (id, command) => registry.command(id, command),
       probe: id => registry.probe(id),
+      roundTrip: id => registry.roundTrip(id),
       dial: async (tunnel, header, first) => {
         this.dialled.push(tunnel.id)
         if (this.down.has(tunnel.id)) throw new DialError('offline', 'The agent is no longer connected.')

@@ -124,6 +124,7 @@ suite('a request whose agent lost its connection', () => {
       },
       command: (...args) => sessions.command(...args),
       probe: id => sessions.probe(id),
+      roundTrip: id => sessions.roundTrip(id),
     }))
     await shop(plan)
     assert.equal((await visit(plan.router, HOST, { method: 'POST' })).status, 200)
@@ -142,6 +143,7 @@ suite('a request whose agent lost its connection', () => {
       },
       command: (...args) => sessions.command(...args),
       probe: id => sessions.probe(id),
+      roundTrip: id => sessions.roundTrip(id),
     }))
     const agent = await shop(plan)
     moved = async () => {

@@ -116,6 +116,7 @@ export class Http1Fixture implements AsyncDisposable {
       },
       command: () => Promise.reject(new Error('not here')),
       probe: () => Promise.resolve(true),
+      roundTrip: () => Promise.resolve(null),
     }
   }
 

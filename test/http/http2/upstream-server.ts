@@ -28,6 +28,7 @@ export const tunnelTo = (port: number, forwardsProto: 'http1' | 'http2') =>
       },
       command: () => Promise.reject(new Error('not asked')),
       probe: () => Promise.resolve(true),
+      roundTrip: () => Promise.resolve(null),
     },
     tunnel: { ...tunnel, forwardsProto },
   })

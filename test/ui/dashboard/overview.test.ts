@@ -72,6 +72,7 @@ suite('the overview', () => {
     await using agent = await signIn(server, { authtoken })
     assert.ok(agent)
     await page.getByText('Connected from 127.0.0.1').waitFor()
+    await page.getByText(new RegExp(`\\d ms, ${process.platform} ${process.arch}, version`)).waitFor()
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByText('1 Agents connected').waitFor()
     await page

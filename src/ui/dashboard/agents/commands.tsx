@@ -1,10 +1,12 @@
 import type { JSX } from 'preact'
 import { agentSnippets, type AgentPlace, type AgentSnippet } from '#ui/dashboard/agents/snippets.ts'
+import { useAgentLink } from '#ui/dashboard/agents/agent-link.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { Shown, Snippet } from '#ui/dashboard/shell/parts.tsx'
 import { Tabs } from '#ui/dashboard/shell/tabs.tsx'
+import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 /** Where agents connect to. Names below localhost are known to browsers, but not to every agent. */
 async function loadPlace(): Promise<Omit<AgentPlace, 'token'>> {
@@ -72,12 +74,24 @@ function Waiting({ credential }: { credential: string }): JSX.Element {
             Waiting for your agent …
           </p>
         ) : (
-          <p class="dot on" role="status">
-            Connected from {found.ip}, {found.os}, version {found.agent_version}:{' '}
+          <p class="dot on">
+            <span role="status">Connected from {found.ip}</span>, <AgentFacts {...found} />:{' '}
             <a href={href(['tunnel_sessions', found.id])}>show the agent</a>
           </p>
         )
       }
     </Shown>
   )
+}
+
+/** Outside of the status, which is announced whenever it changes. */
+function AgentFacts(session: { id: string; os: string; agent_version: string }): JSX.Element {
+  const { value: link } = useAgentLink(session.id)
+  const roundTrip = link?.round_trip_ms ?? null
+  const facts = [
+    roundTrip === null ? '' : milliseconds(roundTrip),
+    [session.os, link?.arch].filter(Boolean).join(' '),
+    `version ${session.agent_version}`,
+  ]
+  return <span>{facts.filter(fact => fact !== '').join(', ')}</span>
 }

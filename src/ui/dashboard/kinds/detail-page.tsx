@@ -19,13 +19,15 @@ const CredentialUse = lazy(
 )
 const KeyUse = lazy(async () => (await import('#ui/dashboard/access/key-use.tsx')).KeyUse)
 
-const AgentTunnels = lazy(async () => (await import('#ui/dashboard/agents/agent-tunnels.tsx')).AgentTunnels)
+const ConnectedAgent = lazy(
+  async () => (await import('#ui/dashboard/agents/connected-agent.tsx')).ConnectedAgent,
+)
 
 /** What a resource is used for, beside its own fields. */
 const uses: Readonly<Record<string, ComponentType<{ id: string }>>> = {
   api_keys: KeyUse,
   credentials: CredentialUse,
-  tunnel_sessions: AgentTunnels,
+  tunnel_sessions: ConnectedAgent,
 }
 
 const ActionForms = lazy(async () => (await import('#ui/dashboard/kinds/action-form.tsx')).ActionForms)

@@ -1,11 +1,30 @@
 import type { JSX } from 'preact'
+import { useAgentLink } from '#ui/dashboard/agents/agent-link.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { ResourceTable } from '#ui/dashboard/kinds/table.tsx'
+import { Fields } from '#ui/dashboard/kinds/value.tsx'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { Shown } from '#ui/dashboard/shell/parts.tsx'
 
-/** What a connected agent serves. */
-export function AgentTunnels({ id }: { id: string }): JSX.Element {
+/** How an agent is connected, and what it serves. */
+export const ConnectedAgent = ({ id }: { id: string }): JSX.Element => (
+  <>
+    <AgentLink id={id} />
+    <AgentTunnels id={id} />
+  </>
+)
+
+function AgentLink({ id }: { id: string }): JSX.Element {
+  const loaded = useAgentLink(id)
+  return (
+    <section class="card" aria-label="Link to the gateway">
+      <h2>Link to the gateway</h2>
+      <Shown of={loaded}>{link => <Fields entries={Object.entries(link)} />}</Shown>
+    </section>
+  )
+}
+
+function AgentTunnels({ id }: { id: string }): JSX.Element {
   const filter = `obj.tunnel_session.id == ${JSON.stringify(id)}`
   const loaded = useLoaded(`tunnels of ${id}`, () => api.tunnels.list({ filter }), {
     on: ({ kind }) => kind === 'tunnel',
