@@ -54,20 +54,14 @@ export function RequestPage({ id }: { id: string }): JSX.Element {
 }
 
 const marks = { passed: '✓', answered: '●', failed: '✕', not_reached: '–' } as const
-const states = {
-  passed: 'passed',
-  answered: 'responded',
-  failed: 'stopped here',
-  not_reached: 'not reached',
-} as const
 
 const Path = ({ steps }: { steps: readonly PathStep[] }): JSX.Element => (
   <ol class="path-steps" aria-label="Way of the request">
-    {steps.map(({ name, detail, state, href: to }, at) => (
+    {steps.map(({ name, detail, state, verdict, href: to }, at) => (
       <li key={at} class={state}>
         <strong>{name}</strong>
         <span class="mark">
-          <span aria-hidden="true">{marks[state]}</span> {states[state]}
+          <span aria-hidden="true">{marks[state]}</span> {verdict}
         </span>
         <span class="detail" dir="auto" title={detail}>
           {to === undefined ? detail : <a href={to}>{detail}</a>}

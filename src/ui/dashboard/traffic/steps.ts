@@ -10,6 +10,8 @@ export interface PathStep {
   readonly name: string
   readonly detail: string
   readonly state: 'passed' | 'answered' | 'failed' | 'not_reached'
+  /** What it did with the request. */
+  readonly verdict: string
   readonly href?: string
 }
 
@@ -30,7 +32,7 @@ const routeHref = ({ route_id: id, edge_id: edge }: EndedRequest): string | unde
 const edgeCollection = (id: string): string =>
   id.startsWith('edgtls_') ? 'tls_edges' : id.startsWith('edgtcp_') ? 'tcp_edges' : 'https_edges'
 
-type Step = Omit<PathStep, 'state'>
+type Step = Omit<PathStep, 'state' | 'verdict'>
 
 function gatewayStep(request: EndedRequest, names: NamesOnWay): Step {
   const { edge_id: edge } = request
@@ -62,6 +64,12 @@ function serving(request: EndedRequest, names: NamesOnWay): Step[] {
   return steps
 }
 
+const verdicts = { passed: 'passed', answered: 'responded', not_reached: 'not reached' } as const
+
+/** A service that reports an error of its own has not been stopped. */
+const failure = ({ failed, error_code, complete, status }: EndedRequest): string =>
+  failed === 'upstream' && error_code === null && complete ? `responded with ${status}` : 'stopped here'
+
 /** The way of a request from the client to the service, with the step that responded. */
 export function stepsOf(request: EndedRequest, names: NamesOnWay): PathStep[] {
   const all: Step[] = [
@@ -82,8 +90,8 @@ export function stepsOf(request: EndedRequest, names: NamesOnWay): PathStep[] {
   const module = answeringModule(request)
   const last = failed ?? (module === undefined ? all.at(-1)?.name : titleOf(module))
   const end = all.findIndex(({ name }) => name === last)
-  return all.map((step, at) => ({
-    ...step,
-    state: at < end ? 'passed' : at > end ? 'not_reached' : failed === undefined ? 'answered' : 'failed',
-  }))
+  return all.map((step, at) => {
+    const state = at < end ? 'passed' : at > end ? 'not_reached' : failed === undefined ? 'answered' : 'failed'
+    return { ...step, state, verdict: state === 'failed' ? failure(request) : verdicts[state] }
+  })
 }
