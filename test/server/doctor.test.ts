@@ -75,7 +75,14 @@ suite('adit doctor', () => {
     const dataDir = newFolder()
     const server = await spawnServer(dataDir)
     const found = await examined({ ADIT_DATA_DIR: dataDir, ADIT_HTTPS_ADDR: `127.0.0.1:${await freePort()}` })
+    const chosen = await examined({
+      ADIT_DATA_DIR: dataDir,
+      ADIT_HTTP_ADDR: '127.0.0.1:0',
+      ADIT_HTTPS_ADDR: '127.0.0.1:0',
+    })
     await server.end('SIGTERM')
+    assert.equal(chosen.of('port of ADIT_HTTP_ADDR')?.result, 'ok')
+    assert.equal(chosen.of('certificate')?.detail, 'not checked: the port is chosen at each start')
     assert.equal(found.of('certificate')?.detail, 'not checked: the server listens elsewhere')
   })
 
