@@ -129,7 +129,7 @@ suite('the overview', () => {
     assert.deepEqual(await dashboard.findings(), [])
   })
 
-  test('shows the meaning of each setting on a phone too', async () => {
+  test('shows all columns of a table on a phone too', async () => {
     await using dashboard = await Dashboard.open(browser, server.api, { width: 390, colorScheme: 'dark' })
     const { page } = dashboard
     await dashboard.visit('/settings', 'Settings')
@@ -140,6 +140,16 @@ suite('the overview', () => {
     assert.equal(await page.evaluate(isWide), false)
     assert.equal(await dashboard.hasSidewaysScroll(), false)
     assert.deepEqual(await dashboard.findings(), [])
+    await dashboard.visit('/audit_events', 'Audit events')
+    const change = page.getByRole('row').filter({ has: page.getByRole('rowheader') })
+    await change.first().getByText('127.0.0.1', { exact: true }).waitFor()
+    assert.equal(await page.evaluate(isWide), false)
+    assert.deepEqual(await dashboard.findings(), [])
+    await page.getByLabel('Until').fill('2020-01-31T10:00')
+    await page.getByText('Nothing matches.').waitFor()
+    await page.getByLabel('Since').fill('2020-01-31T10:00')
+    await page.getByLabel('Until').fill('')
+    await change.first().waitFor()
   })
 
   test('leads to the settings of the server and their source', async () => {

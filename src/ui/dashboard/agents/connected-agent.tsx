@@ -15,11 +15,15 @@ export const ConnectedAgent = ({ id }: { id: string }): JSX.Element => (
 )
 
 function AgentLink({ id }: { id: string }): JSX.Element {
-  const loaded = useAgentLink(id)
+  const { value, ...loaded } = useAgentLink(id)
   return (
     <section class="card" aria-label="Link to the gateway">
       <h2>Link to the gateway</h2>
-      <Shown of={loaded}>{link => <Fields entries={Object.entries(link)} />}</Shown>
+      {value ? (
+        <Fields entries={Object.entries(value)} />
+      ) : (
+        <Shown of={{ ...loaded, value }}>{() => null}</Shown>
+      )}
     </section>
   )
 }

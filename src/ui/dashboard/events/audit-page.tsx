@@ -120,10 +120,10 @@ const ChangedFields = ({ of: fields }: { of: readonly ChangedField[] }): JSX.Ele
             {fields.map(({ name, before, after }) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
-                <td class="removed">
+                <td class="removed" data-title="Before">
                   <Value value={before} />
                 </td>
-                <td class="added">
+                <td class="added" data-title="After">
                   <Value value={after} />
                 </td>
               </tr>

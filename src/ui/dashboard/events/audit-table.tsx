@@ -16,14 +16,16 @@ export const AuditTable = ({ items }: { items: readonly AuditEvent[] }): JSX.Ele
             <th scope="row">
               <a href={href(['audit_events', event.id])}>{changeTitle(event.type)}</a>
             </th>
-            <td dir="auto">{authorOf(event)}</td>
-            <td>
+            <td dir="auto" data-title="By">
+              {authorOf(event)}
+            </td>
+            <td data-title="Resource">
               <ChangedResource event={event} />
             </td>
-            <td>
+            <td data-title="Time">
               <Time at={event.occurred_at} hasSeconds />
             </td>
-            <td>{event.principal?.ip ?? '–'}</td>
+            <td data-title="Address">{event.principal?.ip ?? '–'}</td>
           </tr>
         ))}
       </tbody>

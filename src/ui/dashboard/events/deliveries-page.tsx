@@ -147,16 +147,22 @@ function DeliveryRow(props: { delivery: Delivery; names: Names; reload: () => vo
       <th scope="row">
         <Party of={subscription} names={names} />
       </th>
-      <td>
+      <td data-title="Destination">
         <Party of={destination} names={names} />
       </td>
-      <td>
+      <td data-title="State">
         <DeliveryState delivery={delivery} />
       </td>
-      <td class="number">{waiting.toLocaleString()}</td>
-      <td class="number">{dead.toLocaleString()}</td>
-      <td dir="auto">{error ?? '–'}</td>
-      <td>
+      <td class="number" data-title="Waiting">
+        {waiting.toLocaleString()}
+      </td>
+      <td class="number" data-title="Dead letters">
+        {dead.toLocaleString()}
+      </td>
+      <td dir="auto" data-title="Last error">
+        {error ?? '–'}
+      </td>
+      <td data-title="Attempts">
         <Attempts of={delivery} />
       </td>
       <td>

@@ -40,7 +40,7 @@ function ActionForm(props: { at: ResourcePlace; name: string; action: Action }):
           setResult((await call(at.collection, name, ...address, draft)) as Resource)
         }}
         asCall={draft => ({ collection: at.collection, word: name, params: address, body: draft })}
-        cancel={() => setResult(undefined)}
+        cancel={null}
       />
       {result && (
         <div class="card" role="status" aria-label="Result">

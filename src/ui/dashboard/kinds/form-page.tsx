@@ -104,7 +104,7 @@ interface FormCall {
   readonly body: FormValues
 }
 
-/** A form of the contract; `cancel` goes back unless it is given. */
+/** A form of the contract; `cancel` goes back unless it is given, and null leaves it out. */
 export function Form(props: {
   fields: ReturnType<typeof formFields>
   /** The names of those that are always shown; by default all are. */
@@ -113,7 +113,7 @@ export function Form(props: {
   submit: string
   save: (draft: FormValues) => Promise<void>
   asCall: (draft: FormValues) => FormCall
-  cancel?: () => void
+  cancel?: (() => void) | null
 }): JSX.Element {
   const [draft, setDraft] = useState(props.start)
   const [error, setError] = useState<Error>()
@@ -166,9 +166,11 @@ export function Form(props: {
         <button type="submit" class="primary" disabled={isBusy}>
           {props.submit}
         </button>
-        <button type="button" onClick={props.cancel ?? (() => history.back())}>
-          Cancel
-        </button>
+        {props.cancel !== null && (
+          <button type="button" onClick={props.cancel ?? (() => history.back())}>
+            Cancel
+          </button>
+        )}
         {operation && <CopyAsCall operation={operation} params={params} body={body} />}
       </div>
     </form>

@@ -153,16 +153,20 @@ function FilterBar({ collection, kind }: { collection: Collection; kind: Kind })
           set={set}
         />
       )}
-      {filters.map(([name, { doc }]) => (
-        <FilterInput
-          key={`${collection} ${name}`}
-          name={name}
-          label={titleOf(name)}
-          placeholder={titleOf(name)}
-          title={doc}
-          set={set}
-        />
-      ))}
+      {filters.map(([name, { doc, moment }]) =>
+        moment ? (
+          <MomentInput key={`${collection} ${name}`} name={name} title={doc} set={set} />
+        ) : (
+          <FilterInput
+            key={`${collection} ${name}`}
+            name={name}
+            label={titleOf(name)}
+            placeholder={titleOf(name)}
+            title={doc}
+            set={set}
+          />
+        ),
+      )}
     </form>
   )
 }
@@ -195,3 +199,30 @@ function FilterInput(props: {
     />
   )
 }
+
+const MINUTE_MS = 60_000
+
+/** A time of the API as the input has it, in the time zone of the browser; empty if there is none. */
+function localTime(moment: string): string {
+  const time = Date.parse(moment)
+  if (Number.isNaN(time)) return ''
+  return new Date(time - new Date(time).getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16)
+}
+
+const MomentInput = (props: {
+  name: string
+  title: string
+  set: (name: string, value: string) => void
+}): JSX.Element => (
+  <label class="toggle" title={props.title}>
+    {titleOf(props.name)}
+    <input
+      type="datetime-local"
+      value={localTime(place.value.query.get(props.name) ?? '')}
+      onChange={event => {
+        const { value } = event.currentTarget
+        props.set(props.name, value === '' ? '' : new Date(value).toISOString())
+      }}
+    />
+  </label>
+)

@@ -48,7 +48,7 @@ export function ResourceTable(props: {
                   {name !== id && <span class="dim id">{id}</span>}
                 </th>
                 {columns.map(([column]) => (
-                  <td key={column}>
+                  <td key={column} data-title={fieldTitle(column)}>
                     <FieldValue name={column} value={item[column]} />
                   </td>
                 ))}

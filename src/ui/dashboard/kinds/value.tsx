@@ -72,7 +72,7 @@ const Rows = ({ rows }: { rows: readonly Row[] }): JSX.Element => {
           {rows.map((row, index) => (
             <tr key={index}>
               {names.map(name => (
-                <td key={name}>
+                <td key={name} data-title={fieldTitle(name)}>
                   <FieldValue name={name} value={row[name]} />
                 </td>
               ))}

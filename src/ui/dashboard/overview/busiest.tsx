@@ -92,15 +92,17 @@ function EndpointRow(props: { usage: UsageReport; series: ReportSeries; agents: 
       <th scope="row" dir="auto">
         {to === undefined ? name : <a href={to}>{name}</a>}
       </th>
-      <td>
+      <td data-title="Requests">
         <Sparkline label={`Requests per minute of ${name}`} values={linesOf(usage, [series]).requests} />
       </td>
       {figures.map((figure, column) => (
-        <td key={column} class="number">
+        <td key={column} class="number" data-title={FIGURES[column]}>
           {figure}
         </td>
       ))}
-      <td dir="auto">{agents || '–'}</td>
+      <td dir="auto" data-title="Agents">
+        {agents || '–'}
+      </td>
     </tr>
   )
 }

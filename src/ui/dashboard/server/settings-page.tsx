@@ -39,7 +39,7 @@ function SettingsTable({ settings }: { settings: readonly Setting[] }): JSX.Elem
   if (settings.length === 0)
     return <p class="empty">No setting differs from its default. Turn on "Also defaults" to see all.</p>
   return (
-    <div class="table-box settings" tabIndex={0} role="region" aria-label="Settings">
+    <div class="table-box" tabIndex={0} role="region" aria-label="Settings">
       <table>
         <thead>
           <tr>
@@ -60,7 +60,7 @@ function SettingsTable({ settings }: { settings: readonly Setting[] }): JSX.Elem
                 {value ?? <span class="dim">not set</span>}
               </td>
               <td data-title="Source">{origin ?? source ?? '–'}</td>
-              <td class="prose">{doc}</td>
+              <td>{doc}</td>
             </tr>
           ))}
         </tbody>

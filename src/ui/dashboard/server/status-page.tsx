@@ -104,7 +104,11 @@ function Table(props: {
               <tr key={first}>
                 <th scope="row">{first}</th>
                 {rest.map((cell, at) => (
-                  <td key={at} class={numeric.includes(props.columns[at] ?? '') ? 'number' : ''}>
+                  <td
+                    key={at}
+                    data-title={props.columns[at]}
+                    class={numeric.includes(props.columns[at] ?? '') ? 'number' : ''}
+                  >
                     {cell}
                   </td>
                 ))}

@@ -118,7 +118,7 @@ function UsageRow({ series }: { series: ReportSeries }): JSX.Element {
         {to === undefined ? series.name : <a href={to}>{series.name}</a>}
       </th>
       {figures.map((figure, at) => (
-        <td key={at} class="number">
+        <td key={at} class="number" data-title={FIGURES[at]}>
           {figure}
         </td>
       ))}

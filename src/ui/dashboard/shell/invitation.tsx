@@ -7,7 +7,8 @@ import { takeToken } from '#ui/dashboard/shell/link-token.ts'
 
 /** Where an invited user sets a password. */
 export function Invitation(): JSX.Element {
-  const [token, setToken] = useState('')
+  const [token, setToken] = useState<string>()
+  const [isShown, setIsShown] = useState(false)
   const [password, setPassword] = useState('')
   const [error, setError] = useState<Error>()
   const [isBusy, setIsBusy] = useState(false)
@@ -19,7 +20,7 @@ export function Invitation(): JSX.Element {
     setIsBusy(true)
     setError(undefined)
     try {
-      await acceptInvitation(token, password)
+      await acceptInvitation(token ?? '', password)
       go('/', 'replace')
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
@@ -28,9 +29,14 @@ export function Invitation(): JSX.Element {
   }
   return (
     <main class="sign-in">
-      <h1>
-        <span class="brand">Adit</span>
-      </h1>
+      <p class="brand">Adit</p>
+      <h1>Set your password</h1>
+      {token === '' && (
+        <p class="box bad" role="alert">
+          This address contains no invitation. Open the whole link again, or ask an admin for another one.
+        </p>
+      )}
+      <p class="hint">You sign in with it and your e-mail address.</p>
       <form
         onSubmit={event => {
           event.preventDefault()
@@ -40,13 +46,21 @@ export function Invitation(): JSX.Element {
         <label>
           New password
           <input
-            type="password"
+            {...(isShown ? { type: 'text' } : { type: 'password' })}
             name="password"
             autocomplete="new-password"
             required
             value={password}
             onInput={event => setPassword(event.currentTarget.value)}
           />
+        </label>
+        <label class="toggle">
+          <input
+            type="checkbox"
+            checked={isShown}
+            onChange={event => setIsShown(event.currentTarget.checked)}
+          />
+          Show it
         </label>
         <p class="hint">At least 12 characters, such as several unrelated words.</p>
         <button type="submit" class="primary" disabled={isBusy}>

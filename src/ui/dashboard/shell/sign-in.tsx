@@ -30,9 +30,8 @@ export function SignIn(): JSX.Element {
   }, [])
   return (
     <main class="sign-in">
-      <h1>
-        <span class="brand">Adit</span>
-      </h1>
+      <p class="brand">Adit</p>
+      <h1>Sign in</h1>
       {hasExpired.value && <p role="status">Your session has ended. Sign in to continue on this page.</p>}
       <PasswordForm isBusy={isBusy} attempt={credentials => attempt(() => signIn(credentials))} />
       {hasPasskeys() && (
@@ -48,8 +47,8 @@ export function SignIn(): JSX.Element {
       )}
       {error && <ErrorBox error={error} />}
       <p class="hint">
-        To sign in, run <code>adit dashboard</code> with an admin API key. It prints a link that signs in
-        once.
+        No password? An admin invites you, or replaces a forgotten one. With an admin API key, run{' '}
+        <code>adit dashboard</code>: it prints a link that signs in once.
       </p>
     </main>
   )
