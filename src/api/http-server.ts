@@ -18,6 +18,8 @@ const SWEEP_MS = 50
 /** How long a closing server waits for the first request of a connection. */
 const FIRST_REQUEST_MS = 1000
 const MAX_URL = 8192
+/** Only where the gateway terminates TLS: a proxy in front of the API decides for itself. */
+const HSTS = 'max-age=31536000'
 
 /** One HTTP request. */
 export interface HttpCall {
@@ -81,6 +83,9 @@ export class HttpServer {
     this.#refuse = refuse
     this.#answered = answered
     this.#linked.on('connection', trustLink)
+    this.#linked.prependListener('request', (_, response) =>
+      response.setHeader('strict-transport-security', HSTS),
+    )
   }
 
   #newServer(): WaitingServer {

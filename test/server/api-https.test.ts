@@ -106,6 +106,22 @@ for (const workers of workerCounts)
       assert.equal((await client.send('api', '/ip_policies')).status, 401)
     })
 
+    test('SEC-hsts: lets browsers use these names over TLS only, in every response', async () => {
+      const html = { accept: 'text/html' }
+      for (const [label, path, headers, status] of [
+        ['api', '/self', client.key, 200],
+        ['api', '/self', {}, 401],
+        ['api', '/nothing', client.key, 404],
+        ['api', '/dashboard', html, 302],
+        ['dashboard', '/dashboard', html, 200],
+        ['dashboard', '/dashboard/session', {}, 401],
+      ] as const) {
+        const answer = await client.send(label, path, { headers })
+        assert.equal(answer.status, status, `${label} ${path}`)
+        assert.equal(answer.headers['strict-transport-security'], 'max-age=31536000')
+      }
+    })
+
     test('sends browsers to dashboard.DOMAIN, and sets cookies that only that host can have set', async () => {
       const html = { accept: 'text/html' }
       const moved = await client.send('api', '/dashboard/traffic', { headers: html })

@@ -37,9 +37,6 @@ const PAGE = 'index.html'
 /** The script needs the session as soon as it runs: a browser that has one requests it beside the script. */
 const PRELOAD = `<${dashboardCalls.session.path}>; rel=preload; as=fetch; crossorigin`
 
-/** Only where the gateway terminates TLS: a proxy in front of the API decides for itself. */
-const HSTS = 'max-age=31536000'
-
 /** The name of a file contains a hash of its content, so that it never changes. */
 const cacheControl = (name: string): string =>
   name === PAGE ? 'no-cache' : 'public, max-age=31536000, immutable'
@@ -107,7 +104,6 @@ type PageOptions = Pick<ApiAdmissionOptions, 'dashboardUrl' | 'publicUrl'>
 
 async function sendFile(httpCall: HttpCall, name: string): Promise<void> {
   const file = (await dashboardFiles()).get(name)
-  if (isViaGateway(httpCall.request)) httpCall.response.setHeader('strict-transport-security', HSTS)
   await send(httpCall, name, file ?? fail('no_such_path'))
 }
 

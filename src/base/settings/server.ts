@@ -114,7 +114,7 @@ export const serverSettings = {
   dashboard_idle: setting({
     doc: 'Minutes without requests after which a dashboard session ends.',
     example: 'MINUTES',
-    fallback: '60',
+    fallback: '30',
     read: wholeNumber(1, 43_200),
   }),
   dashboard_lifetime: setting({

@@ -13,7 +13,7 @@ onEachStore('a dashboard session', api => {
   const sessions = async (): Promise<{ id: string }[]> =>
     (await api().get('/dashboard_sessions')).body.dashboard_sessions
 
-  test('is started by a link, with a cookie that scripts and other sites cannot use', async () => {
+  test('SEC-session-theft: is started by a link, with a cookie that scripts and other sites cannot use', async () => {
     const token = await newLink(api())
     const answer = await postLogin(api(), { token })
     assert.match(

@@ -250,7 +250,7 @@ suite('the dashboard', () => {
     }
   })
 
-  test('runs nothing that clients, agents or API callers have written', async () => {
+  test('SEC-xss: runs nothing that clients, agents or API callers have written', async () => {
     const host = 'hostile.adit.localhost'
     const agent = await world.agent({ metadata: SCRIPT, userAgent: SCRIPT.replaceAll(/[^\w<>=]/g, '') })
     const forwardTo = await world.service((_, response) => {
