@@ -95,7 +95,7 @@ suite('the inspector', () => {
     await until(() => detail.locator('pre').last().innerText(), {
       fits: text => text === '{\n  "a": [\n    1,\n    2\n  ]\n}',
     })
-    await detail.getByText(/adit api requests get rq_\w+/).waitFor()
+    await detail.getByText(/adit requests why rq_\w+/).waitFor()
     await detail.getByRole('tab', { name: 'Headers' }).first().click()
     await detail.getByRole('rowheader', { name: 'Content-Type' }).first().waitFor()
     await detail.getByRole('tab', { name: 'Raw' }).first().click()
@@ -128,7 +128,7 @@ suite('the inspector', () => {
     await using alone = await Inspector.open(service.port)
     await visitAny(`${alone.url}/why`)
     await alone.row('/why').click()
-    await alone.page.locator('#detail').getByText('adit api requests get rq_').waitFor()
+    await alone.page.locator('#detail').getByText('adit requests why rq_').waitFor()
     assert.deepEqual(alone.errors, [])
   })
 

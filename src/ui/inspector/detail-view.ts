@@ -87,7 +87,7 @@ function facts(detail: Detail, { open, reason }: DetailActions): Node {
 /** The gateway records the reason for its response; if the agent may not read it, the user can. */
 function gatewayView(id: string, reason: DetailActions['reason']): Node {
   const view = element('span', { class: 'hint' }, '…')
-  const command = `adit api requests get ${id}`
+  const command = `adit requests why ${id}`
   void reason(id).then(
     known => view.replaceChildren(known === undefined ? command : reasonText(known)),
     () => view.replaceChildren(command),
