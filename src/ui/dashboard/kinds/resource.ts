@@ -167,10 +167,13 @@ const searched = (kind: Kind): string[] =>
     )
     .map(([name]) => name)
 
-/** An expression for people to begin with. */
+/** Fields with words of users. */
+const described = ['description', 'name', 'domain', 'public_url', 'metadata']
+
+/** An expression for people to begin with; undefined if no field has words of theirs. */
 export function exampleFilter(kind: Kind): string | undefined {
   const names = searched(kind)
-  const name = names.includes('description') ? 'description' : names.find(each => each !== 'id')
+  const name = described.find(each => names.includes(each))
   return name && `obj.${name}.contains("shop")`
 }
 
