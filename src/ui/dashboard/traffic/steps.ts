@@ -91,7 +91,8 @@ export function stepsOf(request: EndedRequest, names: NamesOnWay): PathStep[] {
   const last = failed ?? (module === undefined ? all.at(-1)?.name : titleOf(module))
   const end = all.findIndex(({ name }) => name === last)
   return all.map((step, at) => {
-    const state = at < end ? 'passed' : at > end ? 'not_reached' : failed === undefined ? 'answered' : 'failed'
+    const state =
+      at < end ? 'passed' : at > end ? 'not_reached' : failed === undefined ? 'answered' : 'failed'
     return { ...step, state, verdict: state === 'failed' ? failure(request) : verdicts[state] }
   })
 }
