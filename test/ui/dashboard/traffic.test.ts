@@ -94,7 +94,7 @@ suite('the traffic page', () => {
     await ask('/admin/users')
     await page.getByRole('option', { name: '/admin/users' }).waitFor()
     await page.keyboard.press('/')
-    await page.keyboard.type('status:403')
+    await page.keyboard.insertText('status:403')
     await page.getByRole('option', { name: '/cart' }).waitFor({ state: 'detached' })
     await page.getByRole('option', { name: '/admin/users' }).waitFor()
     assert.deepEqual(await dashboard.findings(), [])
