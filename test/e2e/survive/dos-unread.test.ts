@@ -29,7 +29,7 @@ async function streamsOf({ gateway }: World): Promise<number> {
   return Number(/^adit_tunnel_streams (\d+)/m.exec(await response.text())?.[1])
 }
 
-suite('clients that open all connections of an agent and do not read', { timeout: 600_000 }, () => {
+suite('clients that open all connections of an agent and do not read', { timeout: 1_200_000 }, () => {
   for (const [name, { attack, connections }] of Object.entries(attacks))
     for (const count of [1, 20])
       test(
