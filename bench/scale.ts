@@ -29,7 +29,7 @@ type Requests = Pick<Job, 'port' | 'before' | 'values' | 'after'>
 
 interface Question {
   readonly name: string
-  readonly atMost: number
+  readonly target?: Row['target']
   readonly of: (adit: Adit, ids: readonly string[]) => Requests
 }
 
@@ -37,11 +37,15 @@ const sample = (ids: readonly string[]): string[] =>
   Array.from({ length: SAMPLE }, () => ids[Math.floor(Math.random() * ids.length)] ?? '')
 
 const questions: readonly Question[] = [
-  { name: 'GET by random id', atMost: 1.2, of: (adit, ids) => adit.get('/ip_policies/', sample(ids)) },
-  { name: 'first page, limit=100', atMost: 1.5, of: adit => adit.get('/ip_policies?limit=100') },
   {
-    name: `random page, limit=${PAGE}`,
-    atMost: 1.5,
+    name: 'GET by random id',
+    target: { atMost: 1.2 },
+    of: (adit, ids) => adit.get('/ip_policies/', sample(ids)),
+  },
+  { name: 'first page, limit=100', target: { atMost: 1.5 }, of: adit => adit.get('/ip_policies?limit=100') },
+  {
+    // The server keeps all pages of few resources as responses, and reads those of many.
+    name: `random page, limit=${PAGE}, read vs kept`,
     // Only ids with more than a page of older ones, so that all pages have the same length.
     of: (adit, ids) => adit.get(`/ip_policies?limit=${PAGE}&before_id=`, sample(ids.slice(0, -PAGE - 1))),
   },
@@ -53,7 +57,7 @@ interface Population {
 }
 
 async function* slowdown(load: Load, few: Population, many: Population): AsyncGenerator<Row> {
-  for (const { name, atMost, of } of questions) {
+  for (const { name, target, of } of questions) {
     for (const connections of [1, 64]) {
       const rate = (requests: Requests) => async () =>
         (await load.run({ ...requests, connections, until: ROUND })).perSecond
@@ -66,7 +70,7 @@ async function* slowdown(load: Load, few: Population, many: Population): AsyncGe
         ours: perSecond(slow),
         peer: perSecond(fast),
         figure: fast / slow,
-        target: { atMost },
+        ...(target && { target }),
       }
     }
   }
