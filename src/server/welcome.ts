@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path'
 import type { Settings } from '#base/settings.ts'
 import { linkUrl } from '#api/dashboard/links.ts'
+import { commandName } from '#base/own-program.ts'
 import { apiHost, dashboardHost } from '#base/own-names.ts'
 import { httpsUrl } from '#domains/shared-domain.ts'
 import { hostHere } from '#base/listen-on.ts'
@@ -29,7 +30,7 @@ export function welcome(running: Running, settings: Settings): string {
   const rows = [
     ...addresses(running, api),
     ...(settings.api_https ? [publicNames(settings, running)] : []),
-    ...(api !== undefined && first ? [dashboard(api, first)] : []),
+    ...(api === undefined ? [] : [dashboard(api, first)]),
     ...(made
       ? [{ label: 'API key', value: made.reveal(), note: `shown only once, stored in ${file('api-key')}` }]
       : []),
@@ -55,10 +56,14 @@ export function welcome(running: Running, settings: Settings): string {
 }
 
 /** A link that works once and soon expires, so that output that is kept for long does no harm. */
-const dashboard = (api: string, { dashboardToken }: FirstSecrets): Row => ({
+const dashboard = (api: string, first: FirstSecrets | undefined): Row => ({
   label: 'Dashboard',
-  value: linkUrl(api, dashboardToken.reveal()),
-  note: 'signs in once within 15 minutes; later: bin/adit dashboard',
+  ...(first === undefined
+    ? { value: `${api}/dashboard`, note: `to sign in: ${commandName()} dashboard` }
+    : {
+        value: linkUrl(api, first.dashboardToken.reveal()),
+        note: `signs in once within 15 minutes; later: ${commandName()} dashboard`,
+      }),
 })
 
 /** Where the gateway serves the API and the dashboard. */
@@ -91,7 +96,7 @@ function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
     ...(host === '127.0.0.1' && agent.port === 4443 ? [] : [`ADIT_SERVER_ADDR=${host}:${agent.port} `]),
     ...(settings.data_dir === './data' ? [] : [`ADIT_DATA_DIR=${shownPath(settings.data_dir)} `]),
   ].join('')
-  return ['  Expose a local port, in another terminal:', '', `    ${variables}bin/adit http 3000`, '']
+  return ['  Expose a local port, in another terminal:', '', `    ${variables}${commandName()} http 3000`, '']
 }
 
 const firstCall = (api: string, keyFile: string): string[] => [

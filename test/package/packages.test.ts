@@ -220,6 +220,7 @@ test('the executable runs the server and its workers in a root without Node', as
   const settings = { ...serverSettings('/data'), ADIT_WORKERS: '2' }
   await using server = new ServingProgram(['chroot', bare, '/adit', 'serve'], settings)
   await server.prints(READY)
+  assert.match(server.output, /^ {4}ADIT_.* adit http 3000$/m)
   assert.equal(await readiness(server), 200)
   await assertTunnel(server, ['chroot', bare, '/adit'], '/data')
   assert.equal(await server.end(), 0)

@@ -72,11 +72,12 @@ suite('a later start', () => {
     return folder
   }
 
-  test('prints no key, and the first one still works', async () => {
+  test('prints no key but the way to the dashboard, and the first key still works', async () => {
     using folder = earlierData()
     await using second = await start({ ADIT_DATA_DIR: folder.path })
     assert.equal(second.key, undefined)
     assert.ok(!second.stdout.includes(key))
+    assert.match(second.stdout, /^ +Dashboard +http\S+\/dashboard\n +to sign in: \S*adit dashboard$/m)
     assert.equal((await second.caller(key).get('/self')).status, 200)
   })
 
