@@ -34,7 +34,7 @@ test('a line has the name of its level, and is shorter on a terminal', () => {
   assert.match(line, /^\d\d:\d\d:\d\d WRN request failed ip=192\.0\.2\.1 host="a b\\u009b2J" error=\{/)
   assert.ok(line.endsWith(' error={"type":"Error","message":"no answer"}'))
   assert.ok(stack.length > 0 && stack.every(each => /^ +at /.test(each)))
-  assert.match(terminalLine(json, true), /\u001b\[33mWRN\u001b\[39m request failed/)
+  assert.ok(terminalLine(json, true).includes('\u001b[33mWRN\u001b[39m request failed'))
 })
 
 /** The error of reading this as JSON. */

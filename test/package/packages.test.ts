@@ -124,8 +124,8 @@ suite('the npm package of the agent', () => {
   })
 
   test('names the package of the server for its commands', async () => {
-    const refused = await run(ownNode, [command, 'serve']).catch(String)
-    assert.match(String(refused), /For "adit serve", install the package "adit-server" in its place\./)
+    const reason = /For "adit serve", install the package "adit-server" in its place\./
+    await assert.rejects(run(ownNode, [command, 'serve']), reason)
   })
 
   test('contains the inspector', () => assertInspector([ownNode, command]))
