@@ -9,6 +9,7 @@ import { trustLink } from '#api/via-gateway.ts'
 import { fail, Problem } from '#base/errors.ts'
 import { newId } from '#base/ids.ts'
 import { acceptQueued, listenOn, type ListenOn, type SharesPorts } from '#base/listen-on.ts'
+import { TwoGenerationCache } from '#base/two-generation-cache.ts'
 
 /** For a whole request to arrive: a slow sender must not hold a connection forever. */
 const REQUEST_TIMEOUT_MS = 60_000
@@ -20,6 +21,8 @@ const FIRST_REQUEST_MS = 1000
 const MAX_URL = 8192
 /** Only where the gateway terminates TLS: a proxy in front of the API decides for itself. */
 const HSTS = 'max-age=31536000'
+/** Total length of the URLs in one generation of the cache of routes. */
+const CACHED_URLS = 65_536
 
 /** One HTTP request. */
 export interface HttpCall {
@@ -34,6 +37,11 @@ export interface HttpCall {
 export type Answered = (method: string, status: number, seconds: number) => void
 
 export type RouteHandler = (httpCall: HttpCall) => Promise<void> | void
+
+interface FoundRoute {
+  readonly route: RouteHandler
+  readonly params: HttpCall['params']
+}
 
 const NO_PARAMS = {}
 
@@ -76,6 +84,8 @@ export class HttpServer {
   readonly #answered: Answered
   readonly #headers = new WeakMap<Socket, RepeatedHeaders>()
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
+  /** By URL, for GET and HEAD: dashboards and reconcilers request the same ones again and again. */
+  readonly #reads = new TwoGenerationCache<FoundRoute>(CACHED_URLS)
   readonly #closing = new AbortController()
 
   /** `refuse` responds when a route has failed; `answered` is called for every response. */
@@ -176,9 +186,18 @@ export class HttpServer {
     this.#answered(request.method ?? '', response.statusCode, (performance.now() - begun) / 1000)
   }
 
-  #find({ method = '', url = '' }: IncomingMessage): { route: RouteHandler; params: HttpCall['params'] } {
+  #find({ method = '', url = '' }: IncomingMessage): FoundRoute {
+    if (method !== 'GET' && method !== 'HEAD') return this.#lookUp(method, url)
+    const known = this.#reads.get(url)
+    if (known !== undefined) return known
+    const found = this.#lookUp('GET', url)
+    this.#reads.set(url, found, url.length)
+    return found
+  }
+
+  #lookUp(method: string, url: string): FoundRoute {
     if (url.length > MAX_URL) fail('path_too_long', { limit: MAX_URL })
-    const found = this.#routes.find((method === 'HEAD' ? 'GET' : method) as HTTPMethod, url)
+    const found = this.#routes.find(method as HTTPMethod, url)
     if (!found) return fail('no_such_path')
     if (found.store === null) return badUrl()
     return { route: found.store as RouteHandler, params: found.params }
