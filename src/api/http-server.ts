@@ -21,8 +21,8 @@ const FIRST_REQUEST_MS = 1000
 const MAX_URL = 8192
 /** Only where the gateway terminates TLS: a proxy in front of the API decides for itself. */
 const HSTS = 'max-age=31536000'
-/** Total length of the URLs in one generation of the cache of routes. */
-const CACHED_URLS = 65_536
+/** Total length of the paths in one generation of the cache of routes. */
+const CACHED_PATHS = 65_536
 
 /** One HTTP request. */
 export interface HttpCall {
@@ -84,8 +84,8 @@ export class HttpServer {
   readonly #answered: Answered
   readonly #headers = new WeakMap<Socket, RepeatedHeaders>()
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })
-  /** By URL, for GET and HEAD: dashboards and reconcilers request the same ones again and again. */
-  readonly #reads = new TwoGenerationCache<FoundRoute>(CACHED_URLS)
+  /** By path, for GET and HEAD: dashboards and reconcilers request the same ones again and again. */
+  readonly #reads = new TwoGenerationCache<FoundRoute>(CACHED_PATHS)
   readonly #closing = new AbortController()
 
   /** `refuse` responds when a route has failed; `answered` is called for every response. */
@@ -187,17 +187,19 @@ export class HttpServer {
   }
 
   #find({ method = '', url = '' }: IncomingMessage): FoundRoute {
-    if (method !== 'GET' && method !== 'HEAD') return this.#lookUp(method, url)
-    const known = this.#reads.get(url)
+    if (url.length > MAX_URL) fail('path_too_long', { limit: MAX_URL })
+    const query = url.indexOf('?')
+    const path = query === -1 ? url : url.slice(0, query)
+    if (method !== 'GET' && method !== 'HEAD') return this.#lookUp(method, path)
+    const known = this.#reads.get(path)
     if (known !== undefined) return known
-    const found = this.#lookUp('GET', url)
-    this.#reads.set(url, found, url.length)
+    const found = this.#lookUp('GET', path)
+    this.#reads.set(path, found, path.length)
     return found
   }
 
-  #lookUp(method: string, url: string): FoundRoute {
-    if (url.length > MAX_URL) fail('path_too_long', { limit: MAX_URL })
-    const found = this.#routes.find(method as HTTPMethod, url)
+  #lookUp(method: string, path: string): FoundRoute {
+    const found = this.#routes.find(method as HTTPMethod, path)
     if (!found) return fail('no_such_path')
     if (found.store === null) return badUrl()
     return { route: found.store as RouteHandler, params: found.params }
