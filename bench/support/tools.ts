@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 /** Programs for the tunnel benchmark, and their Debian packages. */
-export const packages = {
+const packages = {
   nginx: 'nginx-light',
   wrk: 'wrk',
   h2load: 'nghttp2-client',

@@ -3,7 +3,7 @@ import { fullJitter } from '#base/backoff.ts'
 const LONGEST_MS = 12 * 3_600_000
 const LONGEST_LOOK_MS = 15 * 60_000
 
-export interface Wait {
+interface Wait {
   readonly failures: number
   /** After an order failed. */
   readonly shortest: number

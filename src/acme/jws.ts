@@ -9,7 +9,7 @@ import {
 import { Secret } from '#base/secrets.ts'
 
 /** The identification of a signed message: the key itself for a new account, the account URL afterwards. */
-export interface Envelope {
+interface Envelope {
   readonly url: string
   /** Only a nested message has none. */
   readonly nonce: string | undefined
@@ -24,7 +24,7 @@ interface Jwk {
 }
 
 /** The flattened JSON form of RFC 7515. */
-export interface Signed {
+interface Signed {
   readonly protected: string
   readonly payload: string
   readonly signature: string

@@ -40,7 +40,7 @@ export function create(
 }
 
 /** The result of a change: the new body, and the fields that the caller gave. */
-export interface Next {
+interface Next {
   readonly body: ResourceBody
   readonly given: ResourceBody
 }

@@ -14,7 +14,7 @@ export interface GatewayConfig extends Pick<GatewayOptions, 'info' | 'keys' | 'a
 }
 
 /** How the processes of an installation differ. */
-export interface GatewayProcess {
+interface GatewayProcess {
   readonly node: string
   readonly recentNames: readonly string[]
   /** What the first one has opened, such as ports that the system assigned: the others join it there. */

@@ -53,7 +53,7 @@ const orders = {
   '>': (one: number, other: number) => one > other,
   '>=': (one: number, other: number) => one >= other,
 }
-export type Comparison = keyof typeof orders
+type Comparison = keyof typeof orders
 
 export function isOrdered(order: Comparison, left: ListFilterValue, right: ListFilterValue): boolean {
   const [one, other] = [comparable(left, right), comparable(right, left)]

@@ -15,7 +15,7 @@ interface AuditFilters {
   readonly until?: string
 }
 
-export interface AuditPage {
+interface AuditPage {
   readonly before?: string
   readonly limit: number
   readonly filters?: AuditFilters

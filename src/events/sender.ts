@@ -16,7 +16,7 @@ export class DeliveryClosed extends Error {
   override readonly name = 'DeliveryClosed'
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   /** Named in the log. */
   readonly names: { readonly subscription: string; readonly destination: string }
   /** Builds the destination from its current configuration. */

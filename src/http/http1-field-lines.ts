@@ -32,7 +32,7 @@ export class FieldLines {
 }
 
 /** Bitmaps of how relevant names begin, so that most lines need no comparison. */
-export interface Watched {
+interface Watched {
   /** The first letters, by the length of the name. */
   readonly first: Uint32Array
   /** The second letters, by the first one. */

@@ -40,7 +40,7 @@ import {
 } from '#http/timeout-checker.ts'
 import { cut } from '#tunnel/splice.ts'
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly client: HttpClientConnection
   readonly answer: Endpoint
   readonly observer?: Observer

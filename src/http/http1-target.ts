@@ -36,7 +36,7 @@ function readHost(authority: string): string | undefined {
 }
 
 /** The target of a request, in its forwarded form. */
-export interface RequestTarget {
+interface RequestTarget {
   readonly target: string
   readonly path: string
 }

@@ -40,7 +40,7 @@ export interface RouteInfo {
   logged?: object | undefined
 }
 
-export interface Compressed {
+interface Compressed {
   readonly coding: string
   /** Bytes saved in the response. */
   readonly saved: number
@@ -116,7 +116,7 @@ export interface RoutingSection {
 }
 
 /** Written by sign-in. */
-export interface SignInSection {
+interface SignInSection {
   /** The authenticated user. */
   identity: UserIdentity | undefined
   /** The client id at the identity provider. */
@@ -147,7 +147,7 @@ export interface UpstreamSection {
 }
 
 /** Written by telemetry. */
-export interface TelemetrySection {
+interface TelemetrySection {
   /** When the response head arrived. */
   respondedAt: number
   /** Whether it failed at the gateway, the agent or the service; not for errors of the client. */

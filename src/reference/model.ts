@@ -63,7 +63,7 @@ interface ErrorEntry {
 }
 
 /** The complete reference, to be rendered as pages or Markdown. */
-export interface Reference {
+interface Reference {
   readonly groups: readonly Group[]
   readonly modules: readonly ModuleEntry[]
   readonly singletons: readonly OperationLine[]

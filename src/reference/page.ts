@@ -13,7 +13,7 @@ import { style } from '#reference/style.ts'
 import { operationTable } from '#reference/tables.ts'
 import { reference, type Group } from '#reference/model.ts'
 
-export interface PageOptions {
+interface PageOptions {
   /** The API URL in examples. */
   readonly base?: string
   /** The search query; only the page `search` has it. */

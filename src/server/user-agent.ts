@@ -1,5 +1,5 @@
 /** The browser in a User-Agent field; empty if unknown. */
-export interface UserAgent {
+interface UserAgent {
   readonly raw: string
   readonly browser_name: string
   readonly browser_version: string

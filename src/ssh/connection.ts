@@ -36,7 +36,7 @@ export interface SshConnectionLimits extends ChannelLimits {
   readonly probeTimeout: number
 }
 
-export interface SignedIn {
+interface SignedIn {
   readonly client: SshClient
   readonly socket: Socket
   readonly identity: SshIdentity

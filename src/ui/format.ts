@@ -18,7 +18,7 @@ export function duration(nanoseconds: number): string {
   return milliseconds < 10_000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`
 }
 
-export interface Formatted {
+interface Formatted {
   readonly text: string
   /** Why it is shown unformatted. */
   readonly problem?: string

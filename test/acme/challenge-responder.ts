@@ -27,7 +27,7 @@ export const withCommit = (
 const rowsIn = (batch: readonly Write[]): Row[] =>
   batch.flatMap(write => ('entry' in write ? [write.entry.row] : []))
 
-export interface ResponderOptions {
+interface ResponderOptions {
   /** Challenge types that get no response. */
   readonly refuse?: readonly string[]
   /** Gets all challenges. */

@@ -30,7 +30,7 @@ import { until } from '../support/until.ts'
 import { newFolder } from '../support/folder.ts'
 
 export type Domain = Stored<typeof reservedDomain.shape> & { readonly id: string }
-export type Certificate = Stored<typeof tlsCertificate.shape>
+type Certificate = Stored<typeof tlsCertificate.shape>
 
 /** Everything at once, so that tests take seconds. */
 export const quickTimings: Partial<AcmeTimings> = { pollMs: 20, settleMs: 0, retryMs: 50, leaseMs: 300 }

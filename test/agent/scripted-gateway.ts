@@ -20,7 +20,7 @@ const identity = makeLocalRoot('scripted gateway').then(async root => {
 })
 
 /** The responses of the gateway; absent ones are those of a correct gateway. */
-export interface Script {
+interface Script {
   /** Whether the handshake of an agent that offers these protocols is taken up. */
   readonly admits?: (protocols: readonly string[]) => boolean
   readonly auth?: (request: messages.AuthRequest, count: number) => object

@@ -112,7 +112,7 @@ export interface Page {
   readonly body: string
 }
 
-export interface FetchOptions extends RequestOptions {
+interface FetchOptions extends RequestOptions {
   readonly ca?: string
   readonly body?: string | Buffer
 }

@@ -74,7 +74,7 @@ export const strangeIds: Arbitrary<string> = fc
   )
   .filter(text => !/^\.{0,2}$/.test(text) && text.isWellFormed())
 
-export interface Query {
+interface Query {
   readonly text: string
   readonly acceptable: boolean
 }

@@ -1,7 +1,7 @@
 import type { Schema } from './fuzz-document.ts'
 
 /** One thing made wrong about a body. */
-export interface Fault {
+interface Fault {
   readonly what: string
   readonly body: unknown
 }

@@ -133,7 +133,7 @@ export async function webService(answer: RequestListener) {
   }
 }
 
-export interface Visit {
+interface Visit {
   readonly status: number
   readonly body: string
 }

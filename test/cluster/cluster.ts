@@ -17,7 +17,7 @@ export const EARLIER = process.env['TEST_EARLIER']
 /** A loaded machine starts a server in this time. */
 export const SOON = 90_000
 
-export interface NodeView {
+interface NodeView {
   readonly id: string
   readonly state: string
   readonly agents: number
@@ -33,7 +33,7 @@ export interface Node {
   readonly environment: Record<string, string>
 }
 
-export type TestAgent = Awaited<ReturnType<typeof connect>>
+type TestAgent = Awaited<ReturnType<typeof connect>>
 
 /** Several servers on one PostgreSQL, each a process of its own. */
 export class TestCluster implements AsyncDisposable {

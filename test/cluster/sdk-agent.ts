@@ -23,7 +23,7 @@ export function agentAddress({ process, folder }: Node): AgentAddress {
   return { host, port, rootPem: readFileSync(join(folder, 'ca.pem'), 'utf8') }
 }
 
-export interface Habits {
+interface Habits {
   readonly backoff?: Backoff
   /** It resumes its TLS session with the server, which it knows by name, as agents of Adit do; not all SDKs do. */
   readonly resumes?: boolean

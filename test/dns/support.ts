@@ -10,7 +10,7 @@ import { testLog } from '../support/secrets.ts'
 
 const run = promisify(execFile)
 
-export const SOA = {
+const SOA = {
   primary: 'ns1.example.com',
   mailbox: 'hostmaster.example.com',
   serial: 7,

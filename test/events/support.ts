@@ -11,7 +11,7 @@ import { EventEngine, type EngineOptions } from '#events/engine.ts'
 import type { Row, Store, Write } from '#store/store.ts'
 import { until } from '../support/until.ts'
 
-export interface Received {
+interface Received {
   readonly event_id: string
   readonly event_type: string
   readonly object: { readonly id: string; readonly n?: number }

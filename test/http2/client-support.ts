@@ -107,7 +107,7 @@ class RecordingReader implements ClientStreamReader {
   }
 }
 
-export interface Asked {
+interface Asked {
   readonly stream: Http2ClientStream
   readonly reader: RecordingReader
 }

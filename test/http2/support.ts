@@ -8,7 +8,7 @@ import type { Http2ServerStream, ServerStreamReader } from '#http2/server-stream
 
 type Handle = (stream: Http2ServerStream, head: RequestFields, isComplete: boolean) => void
 
-export interface Host extends AsyncDisposable {
+interface Host extends AsyncDisposable {
   readonly port: number
   readonly connections: Http2ServerConnection[]
   /** A connection of node's own client, whose protocol is that of nghttp2. */

@@ -144,7 +144,7 @@ suite('the npm package of the agent', () => {
 import { createClient, ApiError, type Client } from 'adit/client'
 
 const client: Client = createClient({ url: 'http://127.0.0.1:4600', token: 'x' })
-export async function program(): Promise<string> {
+async function program(): Promise<string> {
   const tunnel: Tunnel = await forward({ forwardTo: 3000 })
   for await (const policy of client.ip_policies.all()) console.log(policy.description)
   for await (const request of client.streams.requests({ host: 'a.test' })) console.log(request.status + 1)

@@ -14,7 +14,7 @@ export const row = (
   body,
 })
 
-export const entry = (id: string, details: Details = {}): RowEntry => ({
+const entry = (id: string, details: Details = {}): RowEntry => ({
   row: row(id, details),
   refs: details.refs ?? [],
   claims: details.claims ?? [],

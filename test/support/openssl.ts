@@ -3,7 +3,7 @@ import { runOrThrow } from './openssh.ts'
 import { Folder } from './folder.ts'
 
 /** The arguments of `openssl genpkey` for each kind of key. */
-export const KEYS = {
+const KEYS = {
   'RSA 2048': ['RSA', 'rsa_keygen_bits:2048'],
   'RSA 3072': ['RSA', 'rsa_keygen_bits:3072'],
   'P-256': ['EC', 'ec_paramgen_curve:P-256'],

@@ -10,7 +10,7 @@ import { until } from './until.ts'
 
 const PROGRAM = '/usr/sbin/pgbouncer'
 
-export interface PgBouncer extends AsyncDisposable {
+interface PgBouncer extends AsyncDisposable {
   /** The database, through the pooler. */
   readonly url: string
 }

@@ -44,7 +44,7 @@ export interface TestPostgres {
   stop(): Promise<void>
 }
 
-export interface Account {
+interface Account {
   readonly uid: number
   readonly gid: number
 }

@@ -10,7 +10,7 @@ export interface Source {
 }
 
 /** Jain's index of fairness: 1 if all have the same, 1/n if one has everything. */
-export function fairness(shares: readonly number[]): number {
+function fairness(shares: readonly number[]): number {
   const sum = shares.reduce((all, share) => all + share, 0)
   const squares = shares.reduce((all, share) => all + share * share, 0)
   return (sum * sum) / (shares.length * squares)

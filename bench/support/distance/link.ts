@@ -5,7 +5,7 @@ import { ask, program } from '../programs.ts'
 import { needTool } from '../tools.ts'
 import type { LinkShape, RelayJob, RelayPorts } from './relay-program.ts'
 
-export type End = 'near' | 'far'
+type End = 'near' | 'far'
 const ends: readonly End[] = ['near', 'far']
 /** Of both ends, which are reachable from each other only. */
 export const addresses: Readonly<Record<End, string>> = { near: '10.213.0.1', far: '10.213.0.2' }

@@ -26,7 +26,7 @@ export async function rate({ site, door, ...work }: Rated): Promise<Figures> {
 }
 
 /** One table row: what is compared, and the target ratio of its rates. */
-export interface Comparison {
+interface Comparison {
   readonly name: string
   readonly ours: string
   readonly peer: string

@@ -19,7 +19,7 @@ export interface AditTunnel extends Contender {
   readonly api: Caller
 }
 
-export interface AditOptions {
+interface AditOptions {
   /** Of the agent for HTTP. */
   readonly flags?: readonly string[]
   /** Of the server. */

@@ -1,6 +1,6 @@
 import { CapturedExchange, type ExchangeStart } from '#agent/capture/exchange.ts'
 
-export interface CaptureLimits {
+interface CaptureLimits {
   readonly maxExchanges: number
   /** Of all exchanges together. */
   readonly maxBytes: number

@@ -11,7 +11,7 @@ export interface Capture {
   readonly tunnelName: string
 }
 
-export interface CaptureTapOptions {
+interface CaptureTapOptions {
   /** The exchange whose request is sent again. */
   readonly replayOf?: string
   readonly onRequest?: OnRequest | undefined

@@ -1,6 +1,6 @@
 import { type BodyLength, readResponseStart, type ResponseStart } from '#agent/capture/head.ts'
 
-export interface MessageSink {
+interface MessageSink {
   /** A message head is complete. */
   head(start: ResponseStart): BodyLength
   /** Bytes of the current message, its head first. They must be copied to be kept. */

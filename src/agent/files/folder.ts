@@ -4,7 +4,7 @@ import { FileServer } from '#agent/files/file-server.ts'
 import type { EndpointProto } from '#agent/options.ts'
 import { refuseEndpoint as refuse } from '#agent/refuse-endpoint.ts'
 
-export interface Folder {
+interface Folder {
   readonly server: FileServer
   /** How it is displayed. */
   readonly text: string

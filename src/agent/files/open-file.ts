@@ -10,7 +10,7 @@ export interface OpenedFile {
 }
 
 /** A folder requested without the trailing slash. */
-export interface Redirect {
+interface Redirect {
   readonly redirect: string
 }
 

@@ -20,7 +20,7 @@ interface LinkBody {
   readonly expires: number
 }
 
-export interface Link {
+interface Link {
   readonly row: Row
   /** The user that it signs in. */
   readonly user: string

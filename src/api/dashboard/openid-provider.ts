@@ -8,7 +8,7 @@ export interface OpenIdUser {
 export type FlowMemory = Readonly<Record<string, string>>
 
 /** The operator's OpenID provider: authorization code flow with PKCE and nonce. */
-export interface OpenIdProvider {
+interface OpenIdProvider {
   begin(ask: {
     readonly state: string
     readonly callback: string

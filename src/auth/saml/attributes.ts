@@ -3,7 +3,7 @@ import { allNamed, attribute, type Element, textIn, elementsOf } from '#auth/sam
 import type { UserIdentity } from '#http/identity.ts'
 
 /** Values by the name of their attribute. */
-export type Attributes = ReadonlyMap<string, readonly string[]>
+type Attributes = ReadonlyMap<string, readonly string[]>
 
 const CLAIMS = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims'
 const MAX_VALUE = 1024

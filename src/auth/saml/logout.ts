@@ -34,7 +34,7 @@ import { signedOutReply } from '#auth/sign-in/signed-out.ts'
 const MAX_AGE_MS = 300_000
 
 /** A logout request of the provider. */
-export interface LogoutRequest {
+interface LogoutRequest {
   readonly id: string
   readonly nameId: string
   readonly relayState: string | undefined

@@ -5,7 +5,7 @@ const MAX_BYTES = 262_144
 const TIMEOUT_MS = 10_000
 const withoutContent = new Set([204, 205, 304])
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown

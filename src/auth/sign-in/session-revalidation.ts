@@ -10,7 +10,7 @@ const MAX_KNOWN = 10_000
 const RETRY_MS = { least: 1000, most: 30_000 } as const
 
 /** The provider's last information about a session's user. */
-export interface Checked {
+interface Checked {
   readonly granted: AuthResult
   readonly at: number
 }

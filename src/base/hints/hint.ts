@@ -15,7 +15,7 @@ export interface Hint {
   readonly forService?: (service: Service) => ServiceHint
 }
 
-export interface ServiceHint {
+interface ServiceHint {
   readonly owner: string
   readonly command?: string
 }

@@ -163,7 +163,7 @@ type ValueOf<Name extends AgentSettingName> = Exclude<
   undefined
 >
 
-export interface Origin<Value> {
+interface Origin<Value> {
   readonly value: Value
   /** Its source; undefined: the default. */
   readonly origin: string | undefined

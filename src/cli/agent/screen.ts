@@ -26,7 +26,7 @@ export interface Scene {
   readonly qr: QrCode | undefined
 }
 
-export interface Size {
+interface Size {
   readonly columns: number
   readonly rows: number
 }

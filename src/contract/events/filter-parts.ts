@@ -5,7 +5,7 @@ import * as logic from '#contract/events/filter-logic.ts'
 import type { EventFilterPart, EventFilterValue } from '#contract/events/filter-logic.ts'
 
 /** The context in which the parts of one filter are compiled. */
-export interface Making {
+interface Making {
   /** Returns the reader of a field by its dotted name, or rejects the name. */
   readonly field: (name: string) => EventFilterPart
   /** Rejects the filter at this position. */

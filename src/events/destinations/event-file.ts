@@ -22,7 +22,7 @@ const MAX_PARTS = 16
 const IDLE_MS = 5000
 
 /** The parts of a path that stays inside of its folder. */
-export function partsOf(path: string): string[] {
+function partsOf(path: string): string[] {
   const parts = path.split('/')
   const isPlain = (part: string): boolean =>
     part !== '' && part !== '.' && part !== '..' && part.length <= 200 && !/[\\:\0]/.test(part)

@@ -9,7 +9,7 @@ import type { KeyRing } from '#ssh/sign-in.ts'
 import { splitLine } from '#pki/ssh-key.ts'
 import { defaultOptions, type BindOptions } from '#tunnel/messages.ts'
 
-export interface Parts {
+interface Parts {
   readonly registry: AgentRegistry
   readonly records: Records
   readonly log: Log

@@ -7,7 +7,7 @@ const MAX_WAITING = 1024
 const MAX_FAILURES = 3
 const REST_MS = 2000
 
-export interface StaticDialerOptions {
+interface StaticDialerOptions {
   readonly connect: () => Promise<Socket>
   /** Called when it becomes unreachable, and when it is reachable again. */
   readonly changed: (failure: DialError | undefined) => void

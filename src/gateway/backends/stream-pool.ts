@@ -9,7 +9,7 @@ export interface StreamUser extends Sink {
   checkTimeouts(now: number): void
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly timeouts: TimeoutChecker
   readonly maxIdle: number
   readonly idleMs: number

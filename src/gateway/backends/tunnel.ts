@@ -26,7 +26,7 @@ export interface TunnelBackendOptions {
   readonly timeouts?: TimeoutChecker
 }
 
-export type TunnelBackend = Endpoint & {
+type TunnelBackend = Endpoint & {
   /** The tunnel is closed: idle connections are closed, busy ones after their request. */
   close(): void
 }

@@ -32,7 +32,7 @@ export interface ListenerOptions {
   readonly proxied?: ProxiedSockets | undefined
 }
 
-export interface AcceptorOptions extends ListenerOptions {
+interface AcceptorOptions extends ListenerOptions {
   readonly accept: (socket: Socket) => void
   /** Handles a rejected client; by default its connection is closed silently. */
   readonly refuse?: (socket: Socket, reason: Exclude<Admitted, { ok: true }>['reason']) => void

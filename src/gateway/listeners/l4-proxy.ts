@@ -22,7 +22,7 @@ export interface L4Upstream {
   ended?(client: ClientConnection, end: SpliceEnd): void
 }
 
-export interface L4ForwardOptions {
+interface L4ForwardOptions {
   readonly log: Log
   readonly peeked?: Buffer
   /** Notified of closed connections. */

@@ -4,7 +4,7 @@ import { Acceptor, type ListenerOptions } from '#gateway/listeners/acceptor.ts'
 import { forward, type L4Upstream } from '#gateway/listeners/l4-proxy.ts'
 import { clientConnectionOf } from '#gateway/listeners/client-connection.ts'
 
-export interface TcpPortsOptions extends ListenerOptions {
+interface TcpPortsOptions extends ListenerOptions {
   /** The address on which all ports are opened. */
   readonly host: string
 }

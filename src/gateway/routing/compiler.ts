@@ -19,7 +19,7 @@ import type { CapturedBy } from '#registry/always-captured.ts'
 import type { RouteInfo } from '#http/request-context.ts'
 import type { Captures } from '#telemetry/capture/captures.ts'
 
-export interface CompilerOptions extends Omit<BackendParts, 'child' | keyof BackendUse> {
+interface CompilerOptions extends Omit<BackendParts, 'child' | keyof BackendUse> {
   readonly records: Records
   readonly modules: Modules
   /** Records requests; absent: none. */
@@ -37,7 +37,7 @@ export interface CompiledEndpoint {
 }
 
 /** The use of a backend. */
-export type BackendUse = Pick<BackendParts, 'edge' | 'passthrough'>
+type BackendUse = Pick<BackendParts, 'edge' | 'passthrough'>
 
 /** Gets the id of every record that something depends on. */
 export type DependsOn = (id: string) => void

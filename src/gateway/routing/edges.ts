@@ -19,7 +19,7 @@ import type { SourceRow } from '#registry/records/source.ts'
 import { SIGNED_IN_PATH } from '#auth/sign-in/paths.ts'
 import { endsAtEdge } from '#tls/edge-tls-config.ts'
 
-export interface EdgesOptions {
+interface EdgesOptions {
   readonly records: Records
   readonly compiler: Compiler
   readonly modules: Modules

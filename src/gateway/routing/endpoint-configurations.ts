@@ -54,7 +54,7 @@ export function configurationOf(
   return configuration
 }
 
-export interface EndpointConfigurationsOptions {
+interface EndpointConfigurationsOptions {
   readonly records: Records
   readonly compiler: Compiler
   readonly modules: Modules

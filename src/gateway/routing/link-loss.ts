@@ -11,7 +11,7 @@ import type { Records } from '#registry/records/records.ts'
 import { groupOf, type TunnelGroup } from '#registry/records/tunnel-group.ts'
 import type { TunnelIndex } from '#registry/tunnel-index.ts'
 
-export interface LinkLossOptions {
+interface LinkLossOptions {
   readonly directory: Directory
   readonly index: TunnelIndex
   readonly records: Records

@@ -11,7 +11,7 @@ import { addrPortKey, edgePortKeys } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { SourceRow } from '#registry/records/source.ts'
 
-export interface TcpPortReconcilerOptions {
+interface TcpPortReconcilerOptions {
   readonly directory: Directory
   readonly records: Records
   readonly router: Pick<Router, 'tcp'>

@@ -21,7 +21,7 @@ import type { Records } from '#registry/records/records.ts'
 import type { TlsConfig } from '#tls/contexts.ts'
 import { tunnelTlsConfig } from '#tls/agent-authorities.ts'
 
-export interface TunnelsOptions {
+interface TunnelsOptions {
   readonly directory: Directory
   readonly records: Records
   readonly compiler: Compiler

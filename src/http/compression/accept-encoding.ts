@@ -3,7 +3,7 @@ export const codings = ['zstd', 'br', 'gzip', 'deflate'] as const
 export type Coding = (typeof codings)[number]
 
 /** A parsed Accept-Encoding. */
-export interface Choice {
+interface Choice {
   /** Undefined when the body should stay unchanged. */
   readonly coding: Coding | undefined
   /** Uncompressed content is not acceptable. */

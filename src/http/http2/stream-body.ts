@@ -5,7 +5,7 @@ import type { HeaderField } from '#http2/header-field.ts'
 import { CANCEL } from '#http2/protocol.ts'
 import type { Http2Stream } from '#http2/stream.ts'
 
-export interface BodyOptions {
+interface BodyOptions {
   readonly stream: Http2Stream
   readonly from: FieldsSender
   readonly framing: Framing

@@ -5,7 +5,7 @@ import { hintNetworks } from '#base/page-values.ts'
 import type { GatewaySettings } from '#base/settings.ts'
 import { darkened, readableOn } from '#http/pages/colours.ts'
 
-export type PageSettings = Pick<
+type PageSettings = Pick<
   GatewaySettings,
   'page_name' | 'page_logo' | 'page_accent' | 'page_background' | 'page_hints' | 'page_dashboard_url'
 >

@@ -25,7 +25,7 @@ async function watchedFetch(...args: Parameters<typeof fetch>): Promise<Response
 const options: ClientOptions = { url: '', headers: csrfHeader, fetch: watchedFetch }
 
 export const api = createClient(options)
-export const send = sender(options)
+const send = sender(options)
 
 const methods = new Map<string, { operation: Operation; method: ClientMethod }>(
   operations.map(operation => [

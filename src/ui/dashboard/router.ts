@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 
 /** Where the pages of the dashboard are; the overview is also at `/`. */
-export const BASE = '/dashboard'
+const BASE = '/dashboard'
 
 const here = () => ({
   path: decoded(location.pathname),

@@ -10,7 +10,7 @@ export interface Section {
   readonly pages?: readonly NavPage[]
 }
 
-export interface NavPage {
+interface NavPage {
   readonly title: string
   readonly path: readonly string[]
   readonly isAdminOnly?: true

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { responseError } from '#client/send.ts'
 import { CSRF_HEADER, dashboardCalls } from '#contract/dashboard.ts'
 
-export interface DashboardUser {
+interface DashboardUser {
   readonly id: string
   readonly name: string
   readonly email: string

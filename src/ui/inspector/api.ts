@@ -1,7 +1,7 @@
 import type { Detail, Summary } from '#ui/captured.ts'
 import type { EditedRequest } from '#ui/inspector/edit-view.ts'
 
-export interface TunnelInfo {
+interface TunnelInfo {
   readonly name: string
   readonly public_url: string
   readonly config: { readonly addr: string; readonly inspect: boolean }
@@ -50,7 +50,7 @@ export async function replay(id: string, request?: EditedRequest): Promise<void>
 export const clearAll = async (): Promise<void> =>
   void (await call('/api/requests/http', { method: 'DELETE' }))
 
-export interface StreamHandlers {
+interface StreamHandlers {
   readonly list: (summaries: readonly Summary[]) => void
   readonly change: (summaries: readonly Summary[]) => void
   readonly connected: (isConnected: boolean) => void

@@ -6,7 +6,7 @@ import type { RequestDiagnosis } from '#ui/inspector/api.ts'
 import { header, type CapturedBody, type Detail, type Headers } from '#ui/captured.ts'
 import { tabs, type Tab } from '#ui/tabs.ts'
 
-export interface DetailActions {
+interface DetailActions {
   readonly replay: () => void
   readonly edit: () => void
   readonly diff: () => void

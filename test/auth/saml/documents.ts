@@ -42,7 +42,7 @@ const MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
 const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 
 /** Whom the answers are for. */
-export interface Service {
+interface Service {
   readonly entityId: string
   readonly acsUrl: string
 }
@@ -95,7 +95,7 @@ export const responseXml = (service: Service, options: AssertionOptions, content
   `${options.issuer ?? PROVIDER}</saml:Issuer><samlp:Status><samlp:StatusCode Value="${options.status ?? SUCCESS}"/>` +
   `</samlp:Status>${options.before ?? ''}${content}</samlp:Response>`
 
-export interface Signing {
+interface Signing {
   readonly over?: 'Assertion' | 'Response' | 'LogoutRequest'
   readonly by: Identity
   readonly algorithm?: string

@@ -8,7 +8,7 @@ import type { Identity } from '../../support/openssl.ts'
 // It may check messages against the schemas of SAML; what is checked here is our side.
 samlify.setSchemaValidator({ validate: async () => 'not checked' })
 
-export interface Account {
+interface Account {
   readonly id: string
   readonly email: string
   readonly groups: readonly string[]

@@ -28,7 +28,7 @@ export const ORIGIN = 'https://app.example.test'
 /** The request id that responses refer to by default. */
 export const REQUEST_ID = '_request1'
 
-export const info = gatewayInfo({ domain: 'example.test' })
+const info = gatewayInfo({ domain: 'example.test' })
 
 /** Keys of a provider, of the same one before it changed them, and of another provider. */
 async function newKeys() {
@@ -87,7 +87,7 @@ export const row = (kind: string, id: string, body: object, parent: string | nul
 })
 
 /** Either the accepted user, or the reason for the rejection. */
-export type Outcome = { readonly user: User } | { readonly refused: ErrorName | undefined }
+type Outcome = { readonly user: User } | { readonly refused: ErrorName | undefined }
 
 /** The central address and one place that it serves, without a network. */
 export class SamlFixture {

@@ -12,7 +12,7 @@ const DOMAIN = 'gate.test'
 export const HOST = 'app.example.test'
 
 /** What a service saw of a request. */
-export interface Seen {
+interface Seen {
   readonly url: string
   readonly user: string | undefined
   readonly cookie: string | undefined

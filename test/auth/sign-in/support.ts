@@ -16,7 +16,7 @@ import { request } from '../../gateway/modules/support.ts'
 import { testLog } from '../../support/secrets.ts'
 import { sentReply } from '../../http/pages/read-reply.ts'
 
-export const config: SignInConfig = {
+const config: SignInConfig = {
   optionsPassthrough: false,
   cookiePrefix: '',
   inactivityTimeout: 0,
@@ -111,7 +111,7 @@ export class ScriptedMethod implements SignInMethod {
   }
 }
 
-export interface Ask {
+interface Ask {
   readonly url: string
   readonly method?: string
   readonly fields?: string

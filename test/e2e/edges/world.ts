@@ -12,7 +12,7 @@ import { assertNoSecretInPage } from '../../support/secrets.ts'
 
 type Fields = Record<string, unknown>
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly body?: string | Buffer

@@ -27,7 +27,7 @@ const MOST_AT_ONCE = 100
  * or the GOAWAY of HTTP/2 says that it was not looked at. Clients send such a request again (RFC 9112 §9.3.1,
  * RFC 9113 §8.7). It counts only on a connection that has carried a request before: on a new one it is a failure.
  */
-export type Outcome = 'answered' | 'refused' | 'queued' | 'crossed' | { readonly failure: string }
+type Outcome = 'answered' | 'refused' | 'queued' | 'crossed' | { readonly failure: string }
 
 class RequestLost extends Error {
   readonly outcome: Outcome

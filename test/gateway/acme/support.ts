@@ -8,7 +8,7 @@ import { startPostgres } from '../../support/postgres.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
 
-export interface Challenge {
+interface Challenge {
   readonly type: 'http-01' | 'tls-alpn-01' | 'dns-01'
   readonly name: string
   readonly token: string
@@ -16,7 +16,7 @@ export interface Challenge {
   readonly expires_at: string
 }
 
-export const soon = (): string => new Date(Date.now() + 600_000).toISOString()
+const soon = (): string => new Date(Date.now() + 600_000).toISOString()
 
 export const challenge = (type: Challenge['type'], name: string, token: string): Challenge => ({
   type,
@@ -26,7 +26,7 @@ export const challenge = (type: Challenge['type'], name: string, token: string):
   expires_at: soon(),
 })
 
-export const rowOf = (kind: string, prefix: string, body: object): Row => {
+const rowOf = (kind: string, prefix: string, body: object): Row => {
   const id = newId(prefix)
   return { id, kind, parent: null, version: 1, body: JSON.stringify({ id, ...body }) }
 }

@@ -120,7 +120,7 @@ export class HttpFront implements AsyncDisposable {
   }
 }
 
-export interface Service extends Listening {
+interface Service extends Listening {
   readonly asked: { readonly text: string; readonly headers: IncomingMessage['headers'] }[]
 }
 
@@ -151,7 +151,7 @@ export const closingService = (): Promise<Listening> =>
     }),
   )
 
-export const client: ClientConnection = {
+const client: ClientConnection = {
   ip: '203.0.113.7',
   port: 50_000,
   localIp: '127.0.0.1',

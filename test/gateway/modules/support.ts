@@ -28,7 +28,7 @@ export const request = (fields = '', ip = '203.0.113.7'): Exchange => ({
   sendInformational: () => undefined,
 })
 
-export interface Outcome {
+interface Outcome {
   readonly reply: Reply
   /** What the service behind was sent; undefined when nothing reached it. */
   readonly sent: RequestHead | undefined

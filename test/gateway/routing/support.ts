@@ -45,7 +45,7 @@ async function speakingAgent(gateway: Gateway, owner?: string): Promise<TestAgen
   return agent
 }
 
-export interface Visit {
+interface Visit {
   readonly method?: string
   readonly scheme?: 'http' | 'https'
   readonly ip?: string
@@ -53,7 +53,7 @@ export interface Visit {
   readonly serverName?: string | null
 }
 
-export interface Outcome {
+interface Outcome {
   readonly status: number
   readonly location: string | undefined
   readonly code: string | undefined

@@ -160,7 +160,7 @@ export class Http1Fixture implements AsyncDisposable {
 }
 
 /** What an agent does: it joins a stream with a connection of its own. */
-export function forward(stream: TunnelStream, port: number): void {
+function forward(stream: TunnelStream, port: number): void {
   const upstream = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
   const duplex: Duplex = asDuplex(stream)
   upstream.on('error', () => duplex.end())
@@ -240,7 +240,7 @@ export class Client {
   }
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly head: string
   readonly body: string

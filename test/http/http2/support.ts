@@ -116,7 +116,7 @@ export class ManualBody implements Body {
   }
 }
 
-export interface Content {
+interface Content {
   readonly bytes: Buffer
   readonly trailers: string
 }
@@ -136,7 +136,7 @@ export function readBody(body: Body, raw = false): Promise<Content> {
   })
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number | undefined
   readonly headers: http2.IncomingHttpHeaders & http2.IncomingHttpStatusHeader
   readonly text: string

@@ -33,7 +33,7 @@ export const tunnelTo = (port: number, forwardsProto: 'http1' | 'http2') =>
     tunnel: { ...tunnel, forwardsProto },
   })
 
-export interface Upstream extends AsyncDisposable {
+interface Upstream extends AsyncDisposable {
   readonly backend: Http2Backend
   readonly port: number
   readonly sockets: Socket[]

@@ -8,7 +8,7 @@ import type { Member } from '../../support/members.ts'
 import type { Answer, CallOptions } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
 
-export interface Header {
+interface Header {
   readonly name: string
   readonly value: string
 }

@@ -19,7 +19,7 @@ interface Sent {
   }[]
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly headers?: Record<string, string>
   readonly body?: string

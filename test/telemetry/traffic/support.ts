@@ -28,7 +28,7 @@ export type EventObject = any
 
 let authority: Promise<LocalAuthority> | undefined
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly method?: string
   readonly headers?: Record<string, string | string[]>
   /** Sent in pieces without a declared length. */

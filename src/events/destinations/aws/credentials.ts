@@ -14,7 +14,7 @@ export interface AwsCredentials {
 }
 
 /** The server's own, from the standard environment variables. */
-export function ownKeys(environment: NodeJS.ProcessEnv = process.env): AwsKeys {
+function ownKeys(environment: NodeJS.ProcessEnv = process.env): AwsKeys {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: key, AWS_SESSION_TOKEN: token } = environment
   if (!id || !key)
     throw unusable(

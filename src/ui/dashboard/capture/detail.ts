@@ -14,7 +14,7 @@ const NANOSECONDS = 1_000_000
 const usualCase = (name: string): string =>
   name.toLowerCase().replaceAll(/(^|-)[a-z]/g, letter => letter.toUpperCase())
 
-export function headersOf({ headers }: ShownMessage): Headers {
+function headersOf({ headers }: ShownMessage): Headers {
   const all: Record<string, string[]> = {}
   for (const { name, value } of headers) (all[usualCase(name)] ??= []).push(value)
   return all

@@ -3,7 +3,7 @@ interface HeaderField {
   readonly value: string
 }
 
-export interface HeaderEdit {
+interface HeaderEdit {
   readonly name: string
   /** Null removes all headers of this name. */
   readonly value: string | null

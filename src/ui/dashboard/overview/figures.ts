@@ -2,7 +2,7 @@ import type { EndedRequest } from '#contract/request-responder.ts'
 import { totalMs } from '#ui/dashboard/traffic/request-text.ts'
 
 /** Seconds that the figures cover. */
-export const SECONDS = 120
+const SECONDS = 120
 /** More durations than this are not kept, however many requests there are. */
 const MAX_DURATIONS = 5000
 

@@ -24,7 +24,7 @@ export function PageHead(props: {
   )
 }
 
-export function messageOf(error: Error): string {
+function messageOf(error: Error): string {
   if (error instanceof UnreachableError) return 'The server does not respond. The page tries again.'
   return error.message
 }

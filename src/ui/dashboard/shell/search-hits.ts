@@ -13,7 +13,7 @@ export interface Hit {
 }
 
 /** A string of the filter language. */
-export const quoted = (text: string): string => JSON.stringify(text)
+const quoted = (text: string): string => JSON.stringify(text)
 
 /** Pages with these words in their title, and the page of an id. */
 export function pageHits(text: string): Hit[] {

@@ -1,6 +1,6 @@
 import { streams } from '#contract/streams.ts'
 
-export type RequestFilters = Readonly<Record<string, string>>
+type RequestFilters = Readonly<Record<string, string>>
 
 export interface RequestQuery {
   /** Applied by the server. */

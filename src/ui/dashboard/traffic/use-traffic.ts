@@ -10,7 +10,7 @@ const MAX_ROWS = 1000
 const SHOW_MS = 250
 const FIRST_PAGE = 100
 
-export interface LiveTraffic {
+interface LiveTraffic {
   /** Newest first. */
   readonly rows: readonly EndedRequest[]
   /** Received while paused. */

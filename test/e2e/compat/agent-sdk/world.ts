@@ -5,7 +5,7 @@ import { rootOf, visit, type Seen, type VisitOptions } from './visits.ts'
 import { listening } from '../../../support/net.ts'
 
 /** A request as the service behind the tunnel got it. */
-export interface Echo {
+interface Echo {
   readonly method: string
   readonly url: string
   readonly version: string

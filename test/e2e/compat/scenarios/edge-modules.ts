@@ -17,7 +17,7 @@ const rules = [
   },
 ]
 
-export const policy = (): Module => ({
+const policy = (): Module => ({
   module: { inbound: rules, outbound: [] },
   shown: {
     inbound: [{ ...rules[0], actions: [{ type: 'add-headers', config: { headers: { XTeam: 'red' } } }] }],
@@ -25,12 +25,12 @@ export const policy = (): Module => ({
   wire: { inbound: rules },
 })
 
-export const backend = ({ backends: [id], ref }: World): Module => ({
+const backend = ({ backends: [id], ref }: World): Module => ({
   module: { backendId: id },
   shown: { backendId: undefined, backend: ref('/backends/http_response', id) },
 })
 
-export const ipRestriction = ({ policies, ref }: World): Module => ({
+const ipRestriction = ({ policies, ref }: World): Module => ({
   module: { ipPolicyIds: policies },
   shown: { ipPolicyIds: undefined, ipPolicies: policies.map(id => ref('/ip_policies', id)) },
 })

@@ -8,7 +8,7 @@ import { type TestServer } from '../../../support/server.ts'
 import { newFolder } from '../../../support/folder.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test may look at any field of any answer
-export type Answer = { readonly result?: any; readonly error?: string; readonly body?: any }
+type Answer = { readonly result?: any; readonly error?: string; readonly body?: any }
 
 /** A home folder with a program called ngrok in it, which is ours. */
 export class Home implements Disposable {

@@ -18,7 +18,7 @@ export const routes: readonly RouteSpec[] = [
 ]
 
 /** The route of a request, and the modules that processed it. */
-export interface Reason {
+interface Reason {
   readonly route: string | undefined
   readonly modules: readonly string[]
   readonly status: number
