@@ -13,19 +13,19 @@ const LONGEST_MS = 24 * HOUR
 /** The challenge types for a domain, in order of preference. */
 export const challengeTypesFor = (
   { challengeTarget }: ManagedDomain,
-  visits: readonly ChallengeType[],
-): readonly ChallengeType[] => (challengeTarget === undefined ? visits : ['dns-01'])
+  available: readonly ChallengeType[],
+): readonly ChallengeType[] => (challengeTarget === undefined ? available : ['dns-01'])
 
 /** The challenge to respond to. A CA without one type may offer the next one. */
-export function choose({ challenges }: Authorization, ways: readonly ChallengeType[]): Challenge {
-  for (const way of ways) {
-    const found = challenges.find(({ type }) => type === way)
+export function choose({ challenges }: Authorization, types: readonly ChallengeType[]): Challenge {
+  for (const wanted of types) {
+    const found = challenges.find(({ type }) => type === wanted)
     if (found !== undefined) return found
   }
   const why =
-    ways.length === 0
+    types.length === 0
       ? 'It cannot validate: this server has neither an HTTP nor an HTTPS listener.'
-      : `It offers no challenge of the kind ${ways.join(' or ')}.`
+      : `It offers no challenge of the kind ${types.join(' or ')}.`
   throw new OrderEnded(new AcmeProblem('unknown', why))
 }
 

@@ -20,7 +20,7 @@ export interface DnsCheckOptions {
  */
 export async function checkDns(domain: ManagedDomain, options: DnsCheckOptions): Promise<DnsCheck> {
   const missing = await (domain.challengeTarget === undefined
-    ? missingVisits(domain, options)
+    ? missingAddresses(domain, options)
     : missingChallenges(domain, domain.challengeTarget, options))
   return missing === undefined ? { proven: true } : { proven: false, missing }
 }
@@ -45,7 +45,10 @@ async function missingChallenges(
   return zone === undefined || (await isOurs(zone, dns)) ? undefined : notDelegated(zone)
 }
 
-async function missingVisits(domain: ManagedDomain, options: DnsCheckOptions): Promise<string | undefined> {
+async function missingAddresses(
+  domain: ManagedDomain,
+  options: DnsCheckOptions,
+): Promise<string | undefined> {
   for (const name of domain.names) {
     const { cnameTarget } = domain
     const missing = await (cnameTarget === undefined

@@ -113,11 +113,11 @@ function messageOf(error: unknown): string {
 
 /** When to retry after so many failures. */
 export function nextTry(
-  { retryAt, dnsOnly: onlyLooked = false }: IssuanceFailure,
+  { retryAt, dnsOnly = false }: IssuanceFailure,
   { failures, shortest, now }: { failures: number; shortest: number; now: number },
   random: () => number,
 ): number {
-  const usual = now + waitAfter({ failures, shortest, dnsOnly: onlyLooked }, random)
+  const usual = now + waitAfter({ failures, shortest, dnsOnly }, random)
   // Shortly after the given time, so that not all names return in the same second.
   return retryAt === undefined ? usual : Math.max(retryAt + random() * shortest, now + 1000)
 }

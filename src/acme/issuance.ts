@@ -19,7 +19,7 @@ interface IssuanceOptions {
   readonly accounts: Accounts
   readonly domains: Domains
   /** The challenge types for plain names, in order of preference. */
-  readonly visits: readonly ChallengeType[]
+  readonly challengeTypes: readonly ChallengeType[]
   readonly timings: AcmeTimings
   readonly now: () => number
   readonly random: () => number
@@ -51,15 +51,15 @@ export class Issuance {
 
   /** Resolves when the certificate is in use. */
   async run(domain: ManagedDomain, order: HeldOrder, signal: AbortSignal): Promise<void> {
-    const { accounts, visits, timings, now } = this.#options
+    const { accounts, challengeTypes, timings, now } = this.#options
     const until = now() + timings.patienceMs
-    const ways = challengeTypesFor(domain, visits)
+    const types = challengeTypesFor(domain, challengeTypes)
     for (;;) {
       try {
         return await accounts.use(account => this.#proceed({ domain, order, account, signal, until }))
       } catch (error) {
-        const used = ways.indexOf(order.body.challenge ?? 'http-01')
-        const next = error instanceof ChallengeFailed && used >= 0 ? ways[used + 1] : undefined
+        const used = types.indexOf(order.body.challenge ?? 'http-01')
+        const next = error instanceof ChallengeFailed && used >= 0 ? types[used + 1] : undefined
         if (next === undefined) throw error
         // The order has ended, so another one is created with the other challenge.
         await order.save({ challenge: next, url: null, state: 'ordering' }, await order.withoutChallenges())
@@ -146,7 +146,7 @@ export class Issuance {
 
   async #publish(run: OrderRun, authorization: Authorization): Promise<boolean> {
     const { domain, account, order } = run
-    const challenge = choose(authorization, this.#ways(run))
+    const challenge = choose(authorization, this.#types(run))
     const now = this.#options.now()
     return order.publish(challengeBody(challenge, { authorization, domain, account, now }))
   }
@@ -156,7 +156,7 @@ export class Issuance {
     const { client } = this.#options
     const first = await client.authorization(run.account, url)
     if (!isValidated(first)) {
-      const challenge = choose(first, this.#ways(run))
+      const challenge = choose(first, this.#types(run))
       if (challenge.status === 'pending') await client.respond(run.account, challenge.url)
     }
     await this.#poll(run, async () => {
@@ -165,10 +165,10 @@ export class Issuance {
     })
   }
 
-  #ways({ domain, order }: OrderRun): readonly ChallengeType[] {
-    const ways = challengeTypesFor(domain, this.#options.visits)
+  #types({ domain, order }: OrderRun): readonly ChallengeType[] {
+    const types = challengeTypesFor(domain, this.#options.challengeTypes)
     const { challenge } = order.body
-    return challenge === null ? ways : ways.filter(type => type === challenge)
+    return challenge === null ? types : types.filter(type => type === challenge)
   }
 
   /** The order, once it is in none of these states. */

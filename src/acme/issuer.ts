@@ -26,7 +26,7 @@ export interface IssuerOptions {
   /** The contact for the CA. */
   readonly email?: string | undefined
   /** The available challenge types for plain names, in order of preference. */
-  readonly visits: readonly ChallengeType[]
+  readonly challengeTypes: readonly ChallengeType[]
   readonly log: Log
   readonly timings?: Partial<AcmeTimings>
   readonly onResult?: ((result: 'issued' | 'failed') => void) | undefined
@@ -60,29 +60,29 @@ export class Issuer {
   #closed = false
 
   constructor(options: IssuerOptions) {
-    const { store, sealer, client, domains, dnsCheck, visits, log } = options
+    const { store, sealer, client, domains, dnsCheck, challengeTypes, log } = options
     const { now = Date.now, random = Math.random, onResult = () => undefined, email } = options
-    const pace = { ...defaultAcmeTimings, ...options.timings }
+    const timings = { ...defaultAcmeTimings, ...options.timings }
     const accounts = new Accounts({ store, sealer, client, email, log, now })
     this.#options = options
-    this.#account = new AccountMaintenance({ accounts, log, shortestMs: pace.retryMs, random })
-    this.#timings = pace
+    this.#account = new AccountMaintenance({ accounts, log, shortestMs: timings.retryMs, random })
+    this.#timings = timings
     this.#now = now
     this.#random = random
-    this.#orders = new Orders({ store, sealer, now, owner: randomUUID(), leaseMs: pace.leaseMs })
-    const issuance = new Issuance({ client, accounts, domains, visits, timings: pace, now, random })
+    this.#orders = new Orders({ store, sealer, now, owner: randomUUID(), leaseMs: timings.leaseMs })
+    const issuance = new Issuance({ client, accounts, domains, challengeTypes, timings, now, random })
     this.#runner = new OrderRunner({
       orders: this.#orders,
       issuance,
       domains,
       dnsCheck,
-      timings: pace,
+      timings,
       log,
       now,
       random,
       onResult,
     })
-    this.#check = new Check({ client, domains, dnsCheck, checkMs: pace.checkMs, log, now, random })
+    this.#check = new Check({ client, domains, dnsCheck, checkMs: timings.checkMs, log, now, random })
   }
 
   async start(): Promise<void> {

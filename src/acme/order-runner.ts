@@ -105,17 +105,15 @@ export class OrderRunner {
   async #failed(error: unknown, domain: ManagedDomain, order: HeldOrder): Promise<number> {
     const { timings, now, random, log, onResult } = this.#options
     const failure = failureOf(error, now(), random)
-    const { error: code, message, orderLives, dnsOnly: onlyLooked = false } = failure
+    const { error: code, message, orderLives, dnsOnly = false } = failure
     // A user who took days to set a record must not wait for hours because of that.
-    const counts = onlyLooked
-      ? { looks: order.body.looks + 1 }
-      : { looks: 0, attempts: order.body.attempts + 1 }
+    const counts = dnsOnly ? { looks: order.body.looks + 1 } : { looks: 0, attempts: order.body.attempts + 1 }
     const failures = counts.attempts ?? counts.looks
     const retriesAt = nextTry(failure, { failures, shortest: timings.retryMs, now: now() }, random)
     const facts = { domain: nameOf(domain), retriesAt: moment(retriesAt) }
-    if (onlyLooked) log.info({ ...facts, missing: message }, 'domain DNS not ready')
+    if (dnsOnly) log.info({ ...facts, missing: message }, 'domain DNS not ready')
     else log.warn({ ...facts, error }, 'certificate not issued')
-    if (!onlyLooked) onResult('failed')
+    if (!dnsOnly) onResult('failed')
     const job = { error: code, message, startedAt: Date.parse(order.body.started_at), retriesAt }
     const status = this.#statusWriter(domain, job)
     const changes = { ...counts, next_try_at: moment(retriesAt), error: message, state: 'waiting' } as const

@@ -1,5 +1,5 @@
 import type { AgentOptions, CommandName } from '#agent/options.ts'
-import { excuse } from '#agent/sign-in.ts'
+import { unsupportedReason } from '#agent/sign-in.ts'
 import { emptyRequest, type PlainAnswer, updateRequest, type UpdateAgentRequest } from '#tunnel/messages.ts'
 import { serve } from '#tunnel/rpc.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
@@ -20,7 +20,7 @@ export async function serveCommand(
   stream: TunnelStream,
   options: AgentOptions,
 ): Promise<void> {
-  const refused = excuse(name, options)
+  const refused = unsupportedReason(name, options)
   const run = async (work: () => Promise<void> | void): Promise<PlainAnswer> => {
     try {
       if (refused === '') await work()

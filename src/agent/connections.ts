@@ -74,11 +74,12 @@ export class Connections {
       this.#open--
       noted?.(bytesIn, bytesOut, failure)
     }
-    const visit = { binding, header, stream, done }
-    if (endpoint.files) void this.#serveFiles(visit, endpoint.files)
-    else if (endpoint.target === undefined) void handToListener(visit, endpoint.onConnection)
-    else if (endpoint.terminator || endpoint.proxyProto > 0) void this.#forwardBehind(visit, endpoint.target)
-    else this.#join(visit, endpoint.target, dialUpstream(endpoint, endpoint.target, header.PassthroughTLS))
+    const proxied = { binding, header, stream, done }
+    if (endpoint.files) void this.#serveFiles(proxied, endpoint.files)
+    else if (endpoint.target === undefined) void handToListener(proxied, endpoint.onConnection)
+    else if (endpoint.terminator || endpoint.proxyProto > 0)
+      void this.#forwardBehind(proxied, endpoint.target)
+    else this.#join(proxied, endpoint.target, dialUpstream(endpoint, endpoint.target, header.PassthroughTLS))
   }
 
   #serveFiles(proxied: ProxiedConnection, files: FileServer): Promise<void> {

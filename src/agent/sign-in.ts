@@ -21,7 +21,7 @@ export interface AgentIdentity {
 }
 
 /** Support for a command: empty when supported, otherwise the reason. */
-export function excuse(command: CommandName, { commands, unsupported }: AgentOptions): string {
+export function unsupportedReason(command: CommandName, { commands, unsupported }: AgentOptions): string {
   const reason = unsupported?.[command] ?? ''
   return reason !== '' || commands?.[command] !== undefined ? reason : NO_CALLBACK
 }
@@ -47,9 +47,9 @@ export function signInRequest(
       Cookie: identity.cookie,
       HeartbeatInterval: intervalMs * NANOSECONDS,
       HeartbeatTolerance: (limitMs - intervalMs) * NANOSECONDS,
-      UpdateUnsupportedError: excuse('update', options),
-      StopUnsupportedError: excuse('stop', options),
-      RestartUnsupportedError: excuse('restart', options),
+      UpdateUnsupportedError: unsupportedReason('update', options),
+      StopUnsupportedError: unsupportedReason('stop', options),
+      RestartUnsupportedError: unsupportedReason('restart', options),
       ProxyType: '',
       MutualTLS: false,
       ServiceRun: false,

@@ -1,14 +1,14 @@
 import { Command } from 'commander'
-import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
+import { settingsOf, withDataOptions, type DataOptions } from '#base/data-options.ts'
 
 /** `adit backup`: everything in one file, whether or not the server runs. */
 export function backupCommand(): Command {
-  return withPlace(new Command('backup'))
+  return withDataOptions(new Command('backup'))
     .description('Back up the database and keys of a server into one file; it may be running.')
     .argument('<file>', 'the backup, a tar that must not exist yet')
-    .action(async (file: string, options: PlaceOptions) => {
+    .action(async (file: string, options: DataOptions) => {
       const { backUp } = await import('#backup/backup.ts')
-      const { files, missing } = backUp(settled(options), file)
+      const { files, missing } = backUp(settingsOf(options), file)
       process.stdout.write(`${file} contains ${files.join(', ')}. Keep it safe: it contains all secrets.\n`)
       for (const each of missing) process.stderr.write(`adit: ${each}\n`)
     })
@@ -16,12 +16,12 @@ export function backupCommand(): Command {
 
 /** `adit restore`: restores a backup into an empty data folder. */
 export function restoreCommand(): Command {
-  return withPlace(new Command('restore'))
+  return withDataOptions(new Command('restore'))
     .description('Restore a backup into an empty data folder.')
     .argument('<file>', 'a file written by adit backup')
-    .action(async (file: string, options: PlaceOptions) => {
+    .action(async (file: string, options: DataOptions) => {
       const { restore } = await import('#backup/restore.ts')
-      const settings = settled(options)
+      const settings = settingsOf(options)
       const { manifest } = restore(settings, file)
       process.stdout.write(`${settings.data_dir} is restored to ${manifest.created_at}. Start the server.\n`)
       if (manifest.database === 'postgresql')

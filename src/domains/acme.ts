@@ -165,7 +165,7 @@ async function start(options: Start): Promise<() => Promise<void>> {
     domains,
     dnsCheck: dnsCheckOf(settings, environment),
     email: settings.acme_email,
-    visits: visits(settings),
+    challengeTypes: challengeTypes(settings),
     log,
     timings: {
       settleMs: settings.database_url ? defaultAcmeTimings.settleMs : SETTLE_LOCAL_MS,
@@ -186,7 +186,7 @@ async function start(options: Start): Promise<() => Promise<void>> {
 }
 
 /** The challenge types with which a CA can validate a name. */
-function visits({ http_addr: http, https_addr: https }: Settings): ChallengeType[] {
+function challengeTypes({ http_addr: http, https_addr: https }: Settings): ChallengeType[] {
   const byHttp: ChallengeType[] = http === undefined ? [] : ['http-01']
   return https === undefined ? byHttp : [...byHttp, 'tls-alpn-01']
 }

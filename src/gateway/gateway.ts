@@ -5,11 +5,11 @@ import { setLogLevel } from '#base/log.ts'
 import { apiHost, dashboardHost } from '#base/own-names.ts'
 import type { GatewaySettings } from '#base/settings.ts'
 import { changesApplications } from '#auth/providers/setup.ts'
-import { SAML_PREFIX } from '#auth/saml/place.ts'
+import { SAML_PREFIX } from '#auth/saml/service-provider.ts'
 import { samlRoutes } from '#auth/saml/saml-routes.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
-import type { PlacesAt, SignIn } from '#auth/sign-in/sign-in.ts'
+import type { RealmsAt, SignIn } from '#auth/sign-in/sign-in.ts'
 import { AgentRegistry } from '#gateway/agents/agent-registry.ts'
 import { ResumptionTokens } from '#gateway/agents/resumption-tokens.ts'
 import { gatewayDeps } from '#gateway/agents/ssh-deps.ts'
@@ -90,8 +90,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   opened.defer(async () => traffic?.settle())
   opened.defer(async () => usage?.settle())
   // The router is made below, and needed only once the listeners are open.
-  const placesAt: PlacesAt = (scheme, host) => router.signInPlaces(scheme, host)
-  const { modules, signIn } = makeModules(options, { info, records, placesAt })
+  const realmsAt: RealmsAt = (scheme, host) => router.signInRealms(scheme, host)
+  const { modules, signIn } = makeModules(options, { info, records, realmsAt })
   const resumption = new ResumptionTokens(options.keys.proofs)
   const { otherNodes } = options
   const common = { info, records, directory, log, modules, resumption, otherNodes }
@@ -129,7 +129,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   )
   countConnections(metrics, { ...clients, agent: agents, ssh }, { directory, info })
   const ports = new TcpPortReconciler({ ...common, router, ports: clients.tcp })
-  const { quiesce, moveOut } = waysToLeave({ clients, ports, router, agents })
+  const { quiesce, moveOut } = shutdownSteps({ clients, ports, router, agents })
   let drainMs = 0
   // Clients first, because running requests need the agents.
   opened.defer(() => quiesce(drainMs))
@@ -159,7 +159,7 @@ const portOnly = (ssh: SshListener) => ({
   listen: async ({ host }: ListenAddress) => ({ host, port: await ssh.listen() }),
 })
 
-interface Leaving {
+interface ShutdownParts {
   readonly clients: ClientListeners
   readonly ports: TcpPortReconciler
   readonly router: Router
@@ -167,7 +167,12 @@ interface Leaving {
 }
 
 /** What a gateway does before it is closed. */
-function waysToLeave({ clients, ports, router, agents }: Leaving): Pick<Gateway, 'quiesce' | 'moveOut'> {
+function shutdownSteps({
+  clients,
+  ports,
+  router,
+  agents,
+}: ShutdownParts): Pick<Gateway, 'quiesce' | 'moveOut'> {
   const quiesce = async (deadlineMs: number): Promise<void> => {
     const { http, https, tcp } = clients
     ports.close()
@@ -277,14 +282,14 @@ const signInKey = ({ proofs }: GatewayKeys): Buffer =>
 
 function makeModules(
   { egress, oauth, userSessions, keys, log }: GatewayOptions,
-  { info, records, placesAt }: Pick<Gateway, 'info' | 'records'> & { readonly placesAt: PlacesAt },
+  { info, records, realmsAt }: Pick<Gateway, 'info' | 'records'> & { readonly realmsAt: RealmsAt },
 ): { modules: Modules; signIn: SignIn } {
   const key = signInKey(keys)
   const saml = {
     prefix: SAML_PREFIX,
-    handler: samlRoutes({ info, records, userSessions, placesAt, seal: new Seal(key), log }),
+    handler: samlRoutes({ info, records, userSessions, realmsAt, seal: new Seal(key), log }),
   }
-  const signIn = createSignIn({ info, key, records, userSessions, placesAt, log, callbackRoutes: [saml] })
+  const signIn = createSignIn({ info, key, records, userSessions, realmsAt, log, callbackRoutes: [saml] })
   return {
     signIn,
     modules: new Modules({ info, records, egress, signIn, oauth, state: new ModuleState(), log }),

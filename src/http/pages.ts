@@ -11,7 +11,7 @@ import { fallback, hints } from '#base/hints/hints.ts'
 import type { HtmlPage } from '#http/pages/html.ts'
 
 /** The parts of the request that a page uses; undefined when the request could not be parsed. */
-export type Asked = Pick<RequestHead, 'method' | 'host' | 'fields'> | undefined
+export type RefusedRequest = Pick<RequestHead, 'method' | 'host' | 'fields'> | undefined
 
 const RETRY_SECONDS = 5
 const MAX_REFLECTED = 300
@@ -32,7 +32,7 @@ const COMMON =
  */
 export function errorReply(
   code: ErrorName,
-  head: Asked,
+  head: RefusedRequest,
   values: Readonly<Record<string, string | number>> = {},
   links: HtmlPage['links'] = [],
 ): Reply {
@@ -61,7 +61,7 @@ export function errorReply(
 }
 
 /** A gateway response that is not an error. */
-export function pageReply(head: NonNullable<Asked>, content: HtmlPage): Reply {
+export function pageReply(head: NonNullable<RefusedRequest>, content: HtmlPage): Reply {
   const format = formatFor(head.fields.get('accept') ?? '')
   const fields = new Fields(`Content-Type: ${mediaTypes[format]}\r\n${COMMON}`)
   const page = { content, format, isHead: head.method === 'HEAD' }

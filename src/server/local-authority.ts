@@ -13,7 +13,7 @@ interface StoredRoot {
   readonly sealed_key: string
 }
 
-interface AuthorityPlace {
+interface LocalRootOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly dataDir: string
@@ -24,8 +24,8 @@ interface AuthorityPlace {
  * The local CA of the installation; created at the first start. Its key is encrypted in the store, so that all
  * processes on one database sign with the same one; its root is in the data folder for people to trust.
  */
-export async function openLocalRoot(place: AuthorityPlace): Promise<TlsIdentity> {
-  const { store, sealer, dataDir, now = Date.now } = place
+export async function openLocalRoot(options: LocalRootOptions): Promise<TlsIdentity> {
+  const { store, sealer, dataDir, now = Date.now } = options
   const root = unsealed(
     (await store.readMeta(META)) ?? (await store.claimMeta(META, sealed(await newRoot(now), sealer))),
     sealer,

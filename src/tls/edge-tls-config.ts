@@ -26,7 +26,7 @@ export function endsAtEdge({ mutual_tls, tls_termination }: TlsModules): boolean
 
 /**
  * The requirements for TLS terminated at an edge. `scope` is what client certificates are valid for: the edge, or else
- * the `Place` of the modules. Throws a Problem for what cannot be met: then no handshake may succeed.
+ * the `ModuleContext` of the modules. Throws a Problem for what cannot be met: then no handshake may succeed.
  */
 export function edgeTlsConfig(
   { mutual_tls, tls_termination }: TlsModules,

@@ -32,7 +32,7 @@ export function modulePartsFor(info: GatewayInfo, records = new Records()): Modu
     key: randomBytes(32),
     records,
     userSessions,
-    placesAt: () => [],
+    realmsAt: () => [],
     log,
   })
   const oauth = { applications: new Map(), githubUrl: 'https://github.com', gitlabUrl: 'https://gitlab.com' }

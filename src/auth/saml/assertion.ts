@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import { attributesOf, groupsIn, identityOf } from '#auth/saml/attributes.ts'
 import { ASSERTION, BEARER, UNSPECIFIED } from '#auth/saml/names.ts'
-import type { SamlPlace } from '#auth/saml/place.ts'
+import type { SamlServiceProvider } from '#auth/saml/service-provider.ts'
 import { allNamed, attribute, type Element, elementsOf, one, textIn, XmlFault } from '#auth/saml/xml.ts'
 import type { UserIdentity } from '#http/identity.ts'
 
@@ -27,20 +27,20 @@ const MAX_NAME = 1024
 const understood = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
 /** Checks a signed assertion and extracts the user. */
-export function readAssertion(assertion: Element, place: SamlPlace, now: number): Accepted {
+export function readAssertion(assertion: Element, service: SamlServiceProvider, now: number): Accepted {
   const id = attribute(assertion, 'ID') ?? ''
   if (id === '' || id.length > MAX_NAME || attribute(assertion, 'Version') !== '2.0')
     throw new XmlFault('its assertion is not one of SAML 2.0')
-  if (textIn(one(assertion, ASSERTION, 'Issuer')) !== place.provider.entityId)
+  if (textIn(one(assertion, ASSERTION, 'Issuer')) !== service.provider.entityId)
     notForUs('its Issuer is not the identity provider in the metadata')
   if (timeOf(assertion, 'IssueInstant') > now + SKEW_MS) expired('it is from the future')
-  checkConditions(one(assertion, ASSERTION, 'Conditions'), place, now)
+  checkConditions(one(assertion, ASSERTION, 'Conditions'), service, now)
   const subject = one(assertion, ASSERTION, 'Subject')
-  const confirmed = confirmation(subject, place, now)
+  const confirmed = confirmation(subject, service, now)
   const statement = authentication(assertion, now)
-  const nameId = checkedNameId(one(subject, ASSERTION, 'NameID'), place)
+  const nameId = checkedNameId(one(subject, ASSERTION, 'NameID'), service)
   const attributes = attributesOf(assertion)
-  const wanted = place.settings.authorized_groups
+  const wanted = service.settings.authorized_groups
   if (wanted.length > 0 && !groupsIn(attributes).some(group => wanted.includes(group))) fail('saml_group')
   return { id, ...confirmed, ...statement, identity: identityOf(nameId, attributes) }
 }
@@ -48,7 +48,7 @@ export function readAssertion(assertion: Element, place: SamlPlace, now: number)
 const notForUs = (reason: string): never => fail('saml_not_for_us', { reason })
 const expired = (reason: string): never => fail('saml_expired', { reason })
 
-function checkConditions(conditions: Element, { entityId }: SamlPlace, now: number): void {
+function checkConditions(conditions: Element, { entityId }: SamlServiceProvider, now: number): void {
   checkTimes(conditions, now)
   // SAML core §2.5.1.1: an assertion with an unknown condition must not be relied upon.
   const unknown = elementsOf(conditions).find(
@@ -67,7 +67,7 @@ interface Confirmed {
 }
 
 /** Bearer confirmation: the assertion may be used here, now, and only for the request it names. */
-function confirmation(subject: Element, { acsUrl }: SamlPlace, now: number): Confirmed {
+function confirmation(subject: Element, { acsUrl }: SamlServiceProvider, now: number): Confirmed {
   const bearers = allNamed(subject, ASSERTION, 'SubjectConfirmation')
     .filter(each => attribute(each, 'Method') === BEARER)
     .flatMap(each => allNamed(each, ASSERTION, 'SubjectConfirmationData'))
@@ -107,7 +107,7 @@ interface NameId {
 }
 
 /** A provider that does not name the format may use the requested one. */
-function checkedNameId(element: Element, { settings }: SamlPlace): NameId {
+function checkedNameId(element: Element, { settings }: SamlServiceProvider): NameId {
   const value = textIn(element)
   if (value === '' || value.length > MAX_NAME || /\p{Cc}/u.test(value))
     throw new XmlFault('its NameID cannot be used')

@@ -17,9 +17,9 @@ export interface HandoffToken {
   readonly sessionUntil?: number
 }
 
-const purpose = (placeId: string): string => `saml ticket ${placeId}`
+const purpose = (realmId: string): string => `saml ticket ${realmId}`
 
-export function sealHandoffToken(seal: Seal, placeId: string, accepted: Accepted): string {
+export function sealHandoffToken(seal: Seal, realmId: string, accepted: Accepted): string {
   const { id, identity, request = '', authenticatedAt, sessionUntil } = accepted
   const handoff: HandoffToken = {
     id,
@@ -28,23 +28,23 @@ export function sealHandoffToken(seal: Seal, placeId: string, accepted: Accepted
     authenticatedAt,
     ...(sessionUntil !== undefined && { sessionUntil }),
   }
-  return seal.seal(purpose(placeId), handoff, HANDOFF_MS)
+  return seal.seal(purpose(realmId), handoff, HANDOFF_MS)
 }
 
 /** What opens handoff tokens. */
 export interface HandoffTaker {
   readonly seal: Seal
-  /** The used tokens of all places. */
+  /** The used tokens of all realms. */
   readonly used: ReplayGuard
 }
 
-/** Undefined when it is for another place, expired, or already used. */
+/** Undefined when it is for another realm, expired, or already used. */
 export function takeHandoffToken(
   { seal, used }: HandoffTaker,
-  placeId: string,
+  realmId: string,
   text: string,
 ): HandoffToken | undefined {
-  const handoff = seal.open(purpose(placeId), text) as HandoffToken | undefined
-  const isNew = handoff !== undefined && used.claim(placeId, handoff.id, Date.now() + HANDOFF_MS)
+  const handoff = seal.open(purpose(realmId), text) as HandoffToken | undefined
+  const isNew = handoff !== undefined && used.claim(realmId, handoff.id, Date.now() + HANDOFF_MS)
   return isNew ? handoff : undefined
 }

@@ -10,7 +10,7 @@ import { checkTimes, SKEW_MS, timeOf } from '#auth/saml/assertion.ts'
 import { readForm, single } from '#auth/saml/form.ts'
 import { logoutResponse } from '#auth/saml/messages.ts'
 import { ASSERTION, PROTOCOL, SUCCESS } from '#auth/saml/names.ts'
-import type { SamlPlace } from '#auth/saml/place.ts'
+import type { SamlServiceProvider } from '#auth/saml/service-provider.ts'
 import { formReply } from '#auth/saml/post-form.ts'
 import { messageInQuery } from '#auth/saml/redirect-signature.ts'
 import { checkedXml, checkEnvelope, decodedText, rejectDisguises } from '#auth/saml/response.ts'
@@ -41,31 +41,39 @@ interface LogoutRequest {
 }
 
 /** Parses and verifies a logout request of either binding; throws a Problem when it is not the provider's. */
-export async function readLogout(exchange: Exchange, place: SamlPlace, now: number): Promise<LogoutRequest> {
+export async function readLogout(
+  exchange: Exchange,
+  service: SamlServiceProvider,
+  now: number,
+): Promise<LogoutRequest> {
   const { head } = exchange
   const form = head.method === 'POST' ? await readForm(exchange) : undefined
   const relayState = single(form ?? parametersOf(head.target), 'RelayState')
   return checkedXml(() => {
     const request = form
-      ? signedRequest(decodedText(base64(single(form, 'SAMLRequest') ?? '')), place)
-      : readMessage(messageInQuery(head.target, place.provider.keys))
-    return { ...checkedRequest(request, place, now), relayState }
+      ? signedRequest(decodedText(base64(single(form, 'SAMLRequest') ?? '')), service)
+      : readMessage(messageInQuery(head.target, service.provider.keys))
+    return { ...checkedRequest(request, service, now), relayState }
   })
 }
 
-function signedRequest(xml: string, place: SamlPlace): Element {
+function signedRequest(xml: string, service: SamlServiceProvider): Element {
   const request = readMessage(xml)
   rejectDisguises(request)
   const signature = signatureIn(request)
   if (signature === undefined) throw new SignatureFault('it is not signed')
-  return verified(request, signature, place.provider.keys)
+  return verified(request, signature, service.provider.keys)
 }
 
-function checkedRequest(request: Element, place: SamlPlace, now: number): Omit<LogoutRequest, 'relayState'> {
+function checkedRequest(
+  request: Element,
+  service: SamlServiceProvider,
+  now: number,
+): Omit<LogoutRequest, 'relayState'> {
   if (!isNamed(request, PROTOCOL, 'LogoutRequest')) throw new XmlFault('it is not a LogoutRequest')
   rejectDisguises(request)
   one(request, ASSERTION, 'Issuer')
-  checkEnvelope(request, place, place.sloUrl)
+  checkEnvelope(request, service, service.sloUrl)
   checkTimes(request, now)
   if (Math.abs(now - timeOf(request, 'IssueInstant')) > MAX_AGE_MS + SKEW_MS)
     fail('saml_expired', { reason: 'it is too old or from the future' })
@@ -73,13 +81,18 @@ function checkedRequest(request: Element, place: SamlPlace, now: number): Omit<L
 }
 
 /**
- * The sessions of a user at a place, and not at another route of the same edge. Which one belongs to which provider
+ * The sessions of a user in a realm, and not at another route of the same edge. Which one belongs to which provider
  * session is not stored.
  */
-export function sessionsOf(nameId: string, row: SourceRow, place: SamlPlace, records: Records): string[] {
+export function sessionsOf(
+  nameId: string,
+  row: SourceRow,
+  service: SamlServiceProvider,
+  records: Records,
+): string[] {
   const isUser = (user: RowOf<typeof applicationUser>): boolean =>
     textOf(user, 'provider_user_id') === nameId &&
-    user.body.identity_provider?.url === place.provider.entityId
+    user.body.identity_provider?.url === service.provider.entityId
   const users = new Set([...records.all(applicationUser)].filter(isUser).map(({ id }) => id))
   const isHere = (session: RowOf<typeof applicationSession>): boolean => {
     if (row.kind === 'https_edge_route') return textOf(session, 'route') === row.id
@@ -93,22 +106,22 @@ export function sessionsOf(nameId: string, row: SourceRow, place: SamlPlace, rec
 
 /** Confirms the logout to the provider, through the browser. */
 export async function loggedOutReply(
-  place: SamlPlace,
+  service: SamlServiceProvider,
   request: LogoutRequest,
   exchange: Exchange,
   now: number,
 ): Promise<Reply> {
-  const endpoint = place.provider.signOut
+  const endpoint = service.provider.signOut
   if (endpoint === undefined) return signedOutReply(exchange.head)
   const id = newId()
   const answer = { id, inResponseTo: request.id, destination: endpoint.url, status: SUCCESS, now }
   const outgoing = {
-    xml: logoutResponse(place, answer),
+    xml: logoutResponse(service, answer),
     id,
     url: endpoint.url,
     kind: 'SAMLResponse' as const,
     relayState: request.relayState,
-    keyPem: place.settings.request_signing_key_pem,
+    keyPem: service.settings.request_signing_key_pem,
   }
   return endpoint.binding === 'post' ? formReply(outgoing) : redirectReply(await redirectUrl(outgoing), 303)
 }

@@ -1,5 +1,5 @@
 import { ASSERTION, POST_BINDING, PROTOCOL } from '#auth/saml/names.ts'
-import type { SamlPlace } from '#auth/saml/place.ts'
+import type { SamlServiceProvider } from '#auth/saml/service-provider.ts'
 import { escapeAttribute, escapeText } from '#auth/saml/xml.ts'
 
 const instant = (now: number): string => new Date(now).toISOString()
@@ -12,7 +12,7 @@ const attributes = (pairs: Readonly<Record<string, string | undefined>>): string
 const issuer = (entityId: string): string =>
   `<saml:Issuer xmlns:saml="${ASSERTION}">${escapeText(entityId)}</saml:Issuer>`
 
-interface AuthnAsk {
+interface AuthnRequestOptions {
   readonly id: string
   /** The user must enter credentials even in a session at the provider. */
   readonly force: boolean
@@ -20,19 +20,19 @@ interface AuthnAsk {
 }
 
 /** An AuthnRequest. */
-export function authnRequest(place: SamlPlace, { id, force, now }: AuthnAsk): string {
+export function authnRequest(service: SamlServiceProvider, { id, force, now }: AuthnRequestOptions): string {
   const given = attributes({
     ID: id,
     Version: '2.0',
     IssueInstant: instant(now),
-    Destination: place.provider.signIn.url,
-    AssertionConsumerServiceURL: place.acsUrl,
+    Destination: service.provider.signIn.url,
+    AssertionConsumerServiceURL: service.acsUrl,
     ProtocolBinding: POST_BINDING,
     ...(force && { ForceAuthn: 'true' }),
   })
-  const policy = attributes({ Format: place.settings.nameid_format, AllowCreate: 'true' })
+  const policy = attributes({ Format: service.settings.nameid_format, AllowCreate: 'true' })
   return (
-    `<samlp:AuthnRequest xmlns:samlp="${PROTOCOL}"${given}>${issuer(place.entityId)}` +
+    `<samlp:AuthnRequest xmlns:samlp="${PROTOCOL}"${given}>${issuer(service.entityId)}` +
     `<samlp:NameIDPolicy${policy}/></samlp:AuthnRequest>`
   )
 }
@@ -46,7 +46,7 @@ interface LogoutAnswer {
 }
 
 /** The result of the provider's logout request. */
-export function logoutResponse(place: SamlPlace, answer: LogoutAnswer): string {
+export function logoutResponse(service: SamlServiceProvider, answer: LogoutAnswer): string {
   const given = attributes({
     ID: answer.id,
     Version: '2.0',
@@ -55,7 +55,7 @@ export function logoutResponse(place: SamlPlace, answer: LogoutAnswer): string {
     InResponseTo: answer.inResponseTo,
   })
   return (
-    `<samlp:LogoutResponse xmlns:samlp="${PROTOCOL}"${given}>${issuer(place.entityId)}` +
+    `<samlp:LogoutResponse xmlns:samlp="${PROTOCOL}"${given}>${issuer(service.entityId)}` +
     `<samlp:Status><samlp:StatusCode${attributes({ Value: answer.status })}/></samlp:Status></samlp:LogoutResponse>`
   )
 }

@@ -3,22 +3,22 @@ import { fail } from '#base/errors.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
 import { SKEW_MS } from '#auth/saml/assertion.ts'
 import { authnRequest } from '#auth/saml/messages.ts'
-import { providerOf, samlPlace, type SamlSettings } from '#auth/saml/place.ts'
+import { providerOf, samlServiceProvider, type SamlSettings } from '#auth/saml/service-provider.ts'
 import { formUrl } from '#auth/saml/post-form.ts'
 import { newId, redirectUrl } from '#auth/saml/sign.ts'
 import { takeHandoffToken, type HandoffTaker, type HandoffToken } from '#auth/saml/handoff-token.ts'
 import type { AuthResult, FlowState, SignInMethod } from '#auth/sign-in/sign-in.ts'
 
 interface MethodOptions extends HandoffTaker {
-  readonly placeId: string
+  readonly realmId: string
   readonly settings: SamlSettings
   readonly info: GatewayInfo
   readonly now?: () => number
 }
 
-/** SAML sign-in of one place. Throws a Problem when its metadata is unusable. */
+/** SAML sign-in of one realm. Throws a Problem when its metadata is unusable. */
 export function samlMethod(options: MethodOptions): SignInMethod {
-  const { placeId, settings, info, seal, now = Date.now } = options
+  const { realmId, settings, info, seal, now = Date.now } = options
   const { entityId, signIn } = providerOf(settings)
 
   return {
@@ -26,14 +26,14 @@ export function samlMethod(options: MethodOptions): SignInMethod {
     fingerprint: fingerprintOf(settings),
     allowsIdpInitiated: settings.allow_idp_initiated,
     begin: async ({ state, forceReauth: again }) => {
-      const place = samlPlace(placeId, settings, info)
+      const service = samlServiceProvider(realmId, settings, info)
       const id = newId()
       const begun = now()
       const force = settings.force_authn || again
       const memory = { request: id, begun: String(begun) }
-      if (signIn.binding === 'post') return { url: formUrl(seal, place, { id, force, state }), memory }
+      if (signIn.binding === 'post') return { url: formUrl(seal, service, { id, force, state }), memory }
       const url = await redirectUrl({
-        xml: authnRequest(place, { id, force, now: begun }),
+        xml: authnRequest(service, { id, force, now: begun }),
         id,
         url: signIn.url,
         kind: 'SAMLRequest',
@@ -43,7 +43,7 @@ export function samlMethod(options: MethodOptions): SignInMethod {
       return { url, memory }
     },
     finish: async ({ parameters, memory }) => {
-      const handoff = takeHandoffToken(options, placeId, parameters.get('ticket') ?? '') ?? fail('saml_late')
+      const handoff = takeHandoffToken(options, realmId, parameters.get('ticket') ?? '') ?? fail('saml_late')
       checkAnswers(handoff, memory, settings)
       return grantedBy(handoff)
     },

@@ -1,8 +1,8 @@
 import { METADATA, POST_BINDING, PROTOCOL, REDIRECT_BINDING, SIGNATURE } from '#auth/saml/names.ts'
-import type { SamlAddresses, SamlSettings } from '#auth/saml/place.ts'
+import type { SamlAddresses, SamlSettings } from '#auth/saml/service-provider.ts'
 import { escapeAttribute, escapeText } from '#auth/saml/xml.ts'
 
-/** The service provider metadata of a place. It has no encryption key, so that providers do not encrypt. */
+/** The service provider metadata of a realm. It has no encryption key, so that providers do not encrypt. */
 export function ownMetadata({ entityId, acsUrl, sloUrl }: SamlAddresses, settings: SamlSettings): string {
   const certificate = settings.request_signing_certificate_pem.replace(/-----[A-Z ]+-----|\s/g, '')
   const logout = (binding: string): string =>

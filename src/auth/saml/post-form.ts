@@ -5,7 +5,7 @@ import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import { escapeHtml } from '#http/pages/html.ts'
 import { authnRequest } from '#auth/saml/messages.ts'
-import type { SamlPlace } from '#auth/saml/place.ts'
+import type { SamlServiceProvider } from '#auth/saml/service-provider.ts'
 import { type OutgoingMessage, signedXml } from '#auth/saml/sign.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
 
@@ -45,30 +45,35 @@ export function pageReply(text: string, type: string, extra = ''): Reply {
   return { head: { status: 200, reason: 'OK', fields, framing: body.framing }, body }
 }
 
-interface Asked {
+interface FormRequest {
   readonly id: string
   readonly force: boolean
   readonly state: string
 }
 
-const ASKED_MS = 60_000
-const purpose = (placeId: string): string => `saml request ${placeId}`
+const FORM_MS = 60_000
+const purpose = (realmId: string): string => `saml request ${realmId}`
 
 /** A page of ours that forwards the request: a redirect cannot carry a form. */
-export const formUrl = (seal: Seal, place: SamlPlace, asked: Asked): string =>
-  `${place.entityId}/sso?request=${seal.seal(purpose(place.id), asked, ASKED_MS)}`
+export const formUrl = (seal: Seal, service: SamlServiceProvider, form: FormRequest): string =>
+  `${service.entityId}/sso?request=${seal.seal(purpose(service.id), form, FORM_MS)}`
 
 /** The page at that address. */
-export function askingReply(seal: Seal, place: SamlPlace, request: string, now: number): Reply {
-  const asked = seal.open(purpose(place.id), request) as Asked | undefined
-  if (asked === undefined) return fail('saml_late')
-  const { id, force, state } = asked
+export function requestFormReply(
+  seal: Seal,
+  service: SamlServiceProvider,
+  request: string,
+  now: number,
+): Reply {
+  const form = seal.open(purpose(service.id), request) as FormRequest | undefined
+  if (form === undefined) return fail('saml_late')
+  const { id, force, state } = form
   return formReply({
-    xml: authnRequest(place, { id, force, now }),
+    xml: authnRequest(service, { id, force, now }),
     id,
-    url: place.provider.signIn.url,
+    url: service.provider.signIn.url,
     kind: 'SAMLRequest',
     relayState: state,
-    keyPem: place.settings.request_signing_key_pem,
+    keyPem: service.settings.request_signing_key_pem,
   })
 }

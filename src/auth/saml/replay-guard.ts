@@ -5,7 +5,7 @@ const LIMIT = 50_000
 
 /** Remembers single-use values until they expire. */
 export class ReplayGuard {
-  readonly #until = new Map<string, { readonly place: string; readonly until: number }>()
+  readonly #until = new Map<string, { readonly realm: string; readonly until: number }>()
   readonly #room: FairShare
   readonly #now: () => number
 
@@ -15,24 +15,24 @@ export class ReplayGuard {
   }
 
   /**
-   * False when it was used before at this place. When the table is full nothing more is accepted; each place has its
+   * False when it was used before in this realm. When the table is full nothing more is accepted; each realm has its
    * share.
    */
-  claim(place: string, id: string, until: number): boolean {
-    const key = `${place} ${id}`
+  claim(realm: string, id: string, until: number): boolean {
+    const key = `${realm} ${id}`
     if (this.#until.has(key)) return false
-    if (!this.#room.allows([place])) this.#forget()
-    if (!this.#room.take([place])) return false
-    this.#until.set(key, { place, until })
+    if (!this.#room.allows([realm])) this.#forget()
+    if (!this.#room.take([realm])) return false
+    this.#until.set(key, { realm, until })
     return true
   }
 
   #forget(): void {
     const now = this.#now()
-    for (const [key, { place, until }] of this.#until) {
+    for (const [key, { realm, until }] of this.#until) {
       if (until > now) continue
       this.#until.delete(key)
-      this.#room.release([place])
+      this.#room.release([realm])
     }
   }
 }

@@ -1,7 +1,7 @@
 import { fail, Problem } from '#base/errors.ts'
 import { type Accepted, answered, readAssertion } from '#auth/saml/assertion.ts'
 import { ASSERTION, PROTOCOL, SUCCESS } from '#auth/saml/names.ts'
-import type { SamlPlace } from '#auth/saml/place.ts'
+import type { SamlServiceProvider } from '#auth/saml/service-provider.ts'
 import { signatureIn, SignatureFault, verified } from '#auth/saml/signature.ts'
 import {
   allNamed,
@@ -21,15 +21,15 @@ const MAX_MESSAGE = 262_144
 const STATUS = /^urn:oasis:names:tc:SAML:2\.0:status:(\w{1,40})$/
 
 /** Parses and verifies a sign-in response from a form; throws a Problem with the reason. */
-export function readResponse(encoded: string, place: SamlPlace, now: number): Accepted {
+export function readResponse(encoded: string, service: SamlServiceProvider, now: number): Accepted {
   return checkedXml(() => {
     const response = readMessage(decodedText(base64(encoded)))
     if (!isNamed(response, PROTOCOL, 'Response')) unreadable('it is not a Response')
     rejectDisguises(response)
     refuseFailure(response)
-    const { message, assertion } = signedParts(response, place)
-    checkEnvelope(message, place, place.acsUrl)
-    const accepted = readAssertion(assertion, place, now)
+    const { message, assertion } = signedParts(response, service)
+    checkEnvelope(message, service, service.acsUrl)
+    const accepted = readAssertion(assertion, service, now)
     if (answered(message) !== accepted.request)
       fail('saml_not_for_us', { reason: 'its InResponseTo attributes differ' })
     return accepted
@@ -87,7 +87,7 @@ interface Signed {
 }
 
 /** The assertion as signed, by itself or with the message. All signatures present must be valid. */
-function signedParts(response: Element, { provider }: SamlPlace): Signed {
+function signedParts(response: Element, { provider }: SamlServiceProvider): Signed {
   const given = one(response, ASSERTION, 'Assertion')
   const [around, inside] = [signatureIn(response), signatureIn(given)]
   const message = around && verified(response, around, provider.keys)
@@ -98,7 +98,7 @@ function signedParts(response: Element, { provider }: SamlPlace): Signed {
 }
 
 /** The envelope of a message: sender and destination. */
-export function checkEnvelope(message: Element, { provider }: SamlPlace, address: string): void {
+export function checkEnvelope(message: Element, { provider }: SamlServiceProvider, address: string): void {
   if (attribute(message, 'Version') !== '2.0') unreadable('it is not of SAML 2.0')
   const destination = attribute(message, 'Destination')
   if (destination !== undefined && destination !== address)

@@ -13,8 +13,13 @@ import { readForm, single } from '#auth/saml/form.ts'
 import { loggedOutReply, readLogout, sessionsOf } from '#auth/saml/logout.ts'
 import { ReplayGuard } from '#auth/saml/replay-guard.ts'
 import { ownMetadata } from '#auth/saml/own-metadata.ts'
-import { SAML_PREFIX, samlPlace, type SamlPlace, type SamlSettings } from '#auth/saml/place.ts'
-import { askingReply, pageReply } from '#auth/saml/post-form.ts'
+import {
+  SAML_PREFIX,
+  samlServiceProvider,
+  type SamlServiceProvider,
+  type SamlSettings,
+} from '#auth/saml/service-provider.ts'
+import { requestFormReply, pageReply } from '#auth/saml/post-form.ts'
 import { readResponse } from '#auth/saml/response.ts'
 import { idpInitiatedTarget } from '#auth/saml/target.ts'
 import { sealHandoffToken } from '#auth/saml/handoff-token.ts'
@@ -23,7 +28,7 @@ import { openState, type State, IDP_INITIATED } from '#auth/sign-in/flow.ts'
 import { handOver } from '#auth/sign-in/hand-over.ts'
 import { parametersOf } from '#auth/sign-in/paths.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
-import type { PlacesAt } from '#auth/sign-in/sign-in.ts'
+import type { RealmsAt } from '#auth/sign-in/sign-in.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 
 interface SamlRoutesParts {
@@ -31,7 +36,7 @@ interface SamlRoutesParts {
   readonly seal: Seal
   readonly info: GatewayInfo
   readonly userSessions: Pick<UserSessionStore, 'ended'>
-  readonly placesAt: PlacesAt
+  readonly realmsAt: RealmsAt
   readonly log: Log
   readonly now?: () => number
 }
@@ -77,14 +82,14 @@ class SamlRoutes {
     const { method, path, target } = exchange.head
     const [id = '', action = '', ...rest] = path.slice(SAML_PREFIX.length).split('/')
     const { row, settings } = this.#find(id)
-    const place = samlPlace(id, settings, this.#parts.info)
+    const service = samlServiceProvider(id, settings, this.#parts.info)
     const isGet = method === 'GET'
     if (rest.length === 0) {
       if (action === '' && isGet)
-        return pageReply(ownMetadata(place, settings), 'application/samlmetadata+xml')
-      if (action === 'sso' && isGet) return this.#ask(place, target)
-      if (action === 'acs' && method === 'POST') return this.#signedIn(exchange, row, place)
-      if (action === 'slo' && (isGet || method === 'POST')) return this.#signOut(exchange, row, place)
+        return pageReply(ownMetadata(service, settings), 'application/samlmetadata+xml')
+      if (action === 'sso' && isGet) return this.#ask(service, target)
+      if (action === 'acs' && method === 'POST') return this.#signedIn(exchange, row, service)
+      if (action === 'slo' && (isGet || method === 'POST')) return this.#signOut(exchange, row, service)
     }
     return fail('saml_method')
   }
@@ -97,62 +102,64 @@ class SamlRoutes {
     return { row, settings }
   }
 
-  #ask(place: SamlPlace, target: string): Reply {
-    return askingReply(this.#parts.seal, place, parametersOf(target).get('request') ?? '', this.#now())
+  #ask(service: SamlServiceProvider, target: string): Reply {
+    return requestFormReply(this.#parts.seal, service, parametersOf(target).get('request') ?? '', this.#now())
   }
 
-  async #signedIn(exchange: Exchange, row: SourceRow, place: SamlPlace): Promise<Reply> {
+  async #signedIn(exchange: Exchange, row: SourceRow, service: SamlServiceProvider): Promise<Reply> {
     const { seal } = this.#parts
     const form = await readForm(exchange)
     const relayState = single(form, 'RelayState') ?? ''
-    const accepted = this.#accepted(form, place)
+    const accepted = this.#accepted(form, service)
     if (accepted instanceof Problem)
-      return rejected(this.#parts, exchange.head, accepted, this.#otherAccount(relayState, place))
-    const state = this.#stateFor(accepted, row, place, relayState)
-    const parameters = new URLSearchParams({ ticket: sealHandoffToken(seal, place.id, accepted) })
+      return rejected(this.#parts, exchange.head, accepted, this.#otherAccount(relayState, service))
+    const state = this.#stateFor(accepted, row, service, relayState)
+    const parameters = new URLSearchParams({ ticket: sealHandoffToken(seal, service.id, accepted) })
     const reply = handOver(this.#parts, { state, parameters }, 303)
-    if (!this.#used.claim(place.id, accepted.id, accepted.until)) fail('saml_replayed')
+    if (!this.#used.claim(service.id, accepted.id, accepted.until)) fail('saml_replayed')
     return reply
   }
 
   /** The verified sign-in, or the Problem of a user who is not in an authorized group. */
-  #accepted(form: URLSearchParams, place: SamlPlace): Accepted | Problem {
+  #accepted(form: URLSearchParams, service: SamlServiceProvider): Accepted | Problem {
     try {
-      return readResponse(single(form, 'SAMLResponse') ?? '', place, this.#now())
+      return readResponse(single(form, 'SAMLResponse') ?? '', service, this.#now())
     } catch (error) {
       if (error instanceof Problem && error.code === 'saml_group') return error
       throw error
     }
   }
 
-  /** The link for such a user, if the sign-in was started at this place. */
-  #otherAccount(relayState: string, place: SamlPlace): ReturnType<typeof otherAccountLink>[] {
+  /** The link for such a user, if the sign-in was started in this realm. */
+  #otherAccount(relayState: string, service: SamlServiceProvider): ReturnType<typeof otherAccountLink>[] {
     const { seal } = this.#parts
     const state = openState(seal, relayState)
-    if (state?.placeId !== place.id) return []
-    return [otherAccountLink({ seal, placeId: place.id, origin: state.origin }, state.returnTo)]
+    if (state?.realmId !== service.id) return []
+    return [otherAccountLink({ seal, realmId: service.id, origin: state.origin }, state.returnTo)]
   }
 
   /** Where the sign-in was started; for one started by the provider, its target. */
-  #stateFor({ request }: Accepted, row: SourceRow, place: SamlPlace, relayState: string): State {
+  #stateFor({ request }: Accepted, row: SourceRow, service: SamlServiceProvider, relayState: string): State {
     if (request !== undefined) {
       const state = openState(this.#parts.seal, relayState)
-      return state?.placeId === place.id && state.flowId !== IDP_INITIATED ? state : fail('saml_relay_state')
+      return state?.realmId === service.id && state.flowId !== IDP_INITIATED
+        ? state
+        : fail('saml_relay_state')
     }
-    if (!place.settings.allow_idp_initiated) {
-      const { id } = place
+    if (!service.settings.allow_idp_initiated) {
+      const { id } = service
       return row.kind === 'https_edge_route'
         ? fail('saml_unasked_route', { id })
         : fail('saml_unasked_config', { id })
     }
-    return { ...idpInitiatedTarget(row, relayState, this.#parts), placeId: place.id, flowId: IDP_INITIATED }
+    return { ...idpInitiatedTarget(row, relayState, this.#parts), realmId: service.id, flowId: IDP_INITIATED }
   }
 
-  async #signOut(exchange: Exchange, row: SourceRow, place: SamlPlace): Promise<Reply> {
+  async #signOut(exchange: Exchange, row: SourceRow, service: SamlServiceProvider): Promise<Reply> {
     const { records, userSessions } = this.#parts
-    const request = await readLogout(exchange, place, this.#now())
-    const ended = sessionsOf(request.nameId, row, place, records)
+    const request = await readLogout(exchange, service, this.#now())
+    const ended = sessionsOf(request.nameId, row, service, records)
     await Promise.all(ended.map(id => userSessions.ended(id)))
-    return loggedOutReply(place, request, exchange, this.#now())
+    return loggedOutReply(service, request, exchange, this.#now())
   }
 }

@@ -23,8 +23,8 @@ interface Parts {
 const PATH = /^\/(?![/\\])[^\s\\]*$/
 
 /**
- * The target of an IdP-initiated sign-in. Only URLs of the place count: anything else would be an open redirect with a
- * sign-in attached. Without a RelayState, or with a path, it is a host of the place.
+ * The target of an IdP-initiated sign-in. Only URLs of the realm count: anything else would be an open redirect with a
+ * sign-in attached. Without a RelayState, or with a path, it is a host of the realm.
  */
 export function idpInitiatedTarget(row: SourceRow, relayState: string, parts: Parts): ReturnTarget {
   if (/^https?:\/\//i.test(relayState)) return namedTarget(row, relayState, parts)

@@ -10,7 +10,7 @@ const LONGEST = 400 * DAY
 /** Together with a usual identity this fits into five cookies. */
 const MAX_TOKENS = 12_000
 
-/** A session at one place, as stored in the cookie. Times are milliseconds. */
+/** A session in one realm, as stored in the cookie. Times are milliseconds. */
 export interface AuthSession {
   readonly id: string
   /** The key of the offer by which the user signed in. */

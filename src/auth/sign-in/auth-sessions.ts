@@ -1,4 +1,4 @@
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import { SessionRevalidation } from '#auth/sign-in/session-revalidation.ts'
 import { TwoGenerationCache } from '#base/two-generation-cache.ts'
 import type { SignInRequest } from '#auth/sign-in/sign-in-request.ts'
@@ -42,7 +42,7 @@ export async function endSession(
   })
 }
 
-/** The sessions of one offer of a place. They are stored in the browsers; this is only a cache. */
+/** The sessions of one offer of a realm. They are stored in the browsers; this is only a cache. */
 export class AuthSessions {
   readonly #shared: Shared
   readonly #key: string

@@ -20,29 +20,29 @@ export interface Start {
 }
 
 /** Where the chooser is. */
-export interface ChooserPlace {
+export interface ChooserRealm {
   readonly seal: Seal
-  readonly placeId: string
+  readonly realmId: string
   readonly origin: string
 }
 
-const purpose = ({ placeId, origin }: ChooserPlace): string => `sign-in choice ${placeId} ${origin}`
+const purpose = ({ realmId, origin }: ChooserRealm): string => `sign-in choice ${realmId} ${origin}`
 
 /**
  * The URL of the page on which users choose a provider. The page to return to is sealed, so that no link to the chooser
  * can name another one.
  */
-export function chooserUrl(place: ChooserPlace, start: Start): string {
-  const to = place.seal.seal(purpose(place), start, CHOICE_MS)
-  return place.origin + pathAt(CHOOSER_PATH, place.placeId, { to })
+export function chooserUrl(realm: ChooserRealm, start: Start): string {
+  const to = realm.seal.seal(purpose(realm), start, CHOICE_MS)
+  return realm.origin + pathAt(CHOOSER_PATH, realm.realmId, { to })
 }
 
 /**
  * For pages that reject an account. A session that the browser has lasts until the other account is signed in, so that a
  * link from elsewhere cannot end it.
  */
-export const otherAccountLink = (place: ChooserPlace, returnTo: string): { href: string; text: string } => ({
-  href: chooserUrl(place, { returnTo, again: true, chooseAccount: true }),
+export const otherAccountLink = (realm: ChooserRealm, returnTo: string): { href: string; text: string } => ({
+  href: chooserUrl(realm, { returnTo, again: true, chooseAccount: true }),
   text: 'Sign in with another account',
 })
 
@@ -55,10 +55,10 @@ interface Choice extends Start {
 }
 
 /** An expired or invalid link leads to "/". */
-export function choiceIn(place: ChooserPlace, target: string): Choice {
+export function choiceIn(realm: ChooserRealm, target: string): Choice {
   const parameters = parametersOf(target)
   const to = parameters.get('to') ?? ''
-  const start = place.seal.open(purpose(place), to) as Start | undefined
+  const start = realm.seal.open(purpose(realm), to) as Start | undefined
   return {
     returnTo: returnTarget(start?.returnTo ?? '/'),
     again: start?.again === true,
@@ -71,7 +71,7 @@ export function choiceIn(place: ChooserPlace, target: string): Choice {
 /** Lets the user choose: plain links, so that it needs no script. */
 export const chooserReply = (
   head: RequestHead,
-  { placeId, to, offers }: { placeId: string; to: string; offers: readonly SignInOffer[] },
+  { realmId, to, offers }: { realmId: string; to: string; offers: readonly SignInOffer[] },
 ): Reply =>
   pageReply(head, {
     status: 200,
@@ -82,7 +82,7 @@ export const chooserReply = (
     owner: undefined,
     command: undefined,
     links: offers.map(({ key, title }) => ({
-      href: pathAt(CHOOSER_PATH, placeId, { to, with: key }),
+      href: pathAt(CHOOSER_PATH, realmId, { to, with: key }),
       text: `Sign in with ${title}`,
     })),
   })

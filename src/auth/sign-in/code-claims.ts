@@ -6,7 +6,7 @@ export interface CodeClaim {
   /** A hash of the code: the code itself is a secret. */
   readonly digest: string
   /** Where the code is redeemed. */
-  readonly placeId: string
+  readonly realmId: string
   /** The network of the client that sent the code. */
   readonly network: string
 }
@@ -16,12 +16,12 @@ export type Claimed = 'first' | 'used' | 'full'
 
 interface ClaimLimits {
   readonly total: number
-  readonly perPlace: number
-  /** For each network at each place. */
+  readonly perRealm: number
+  /** For each network in each realm. */
   readonly perNetwork: number
 }
 
-const limits: ClaimLimits = { total: 200_000, perPlace: 50_000, perNetwork: 2000 }
+const limits: ClaimLimits = { total: 200_000, perRealm: 50_000, perNetwork: 2000 }
 
 interface ClaimEntry {
   readonly until: number
@@ -29,7 +29,7 @@ interface ClaimEntry {
 }
 
 /**
- * Allows every authorization code to be redeemed once, at one place. All endpoints share one callback URL, so a
+ * Allows every authorization code to be redeemed once, in one realm. All endpoints share one callback URL, so a
  * provider cannot distinguish them. The owner of an endpoint with its own provider could redirect a user to the
  * provider of another endpoint, get that code from the gateway, and use it at the other endpoint (the mix-up attack of
  * RFC 9700 §4.4). A code is claimed before it is sent anywhere, so it is worthless afterwards.
@@ -47,18 +47,18 @@ export class CodeClaims {
   }
 
   /** When the table is full the code is not redeemed: forgetting an older claim would make its code valid again. */
-  claim({ digest, placeId, network }: CodeClaim): Claimed {
+  claim({ digest, realmId, network }: CodeClaim): Claimed {
     this.#expire()
     if (this.#claims.has(digest)) return 'used'
-    const place = `place ${placeId}`
-    const source = `network ${network} ${placeId}`
+    const realm = `realm ${realmId}`
+    const source = `network ${network} ${realmId}`
     const isFull =
       this.#claims.size >= this.#limits.total ||
-      this.#count(place) >= this.#limits.perPlace ||
+      this.#count(realm) >= this.#limits.perRealm ||
       this.#count(source) >= this.#limits.perNetwork
     if (isFull) return 'full'
-    this.#claims.set(digest, { until: this.#now() + CLAIM_MS, counters: [place, source] })
-    for (const counter of [place, source]) this.#counts.set(counter, this.#count(counter) + 1)
+    this.#claims.set(digest, { until: this.#now() + CLAIM_MS, counters: [realm, source] })
+    for (const counter of [realm, source]) this.#counts.set(counter, this.#count(counter) + 1)
     return 'first'
   }
 

@@ -13,7 +13,7 @@ const OTHERS = { sessions: 7, characters: 20_000 } as const
 /** The prefix of cookie names for a configured one, which may be empty. */
 export const prefixFor = (configured: string): string => configured || DEFAULT_PREFIX
 
-/** The names of our cookies at one place. */
+/** The names of our cookies in one realm. */
 export interface CookieNames {
   readonly session: string
   /** Followed by the id of a flow. */

@@ -14,7 +14,7 @@ const MAX_USED = 10_000
 
 /** Where a provider's response belongs: it travels with the browser, sealed. */
 export interface State {
-  readonly placeId: string
+  readonly realmId: string
   readonly origin: string
   /** Path and query on that origin. */
   readonly returnTo: string
@@ -53,7 +53,7 @@ export function returnUrl({ origin, returnTo }: Pick<State, 'origin' | 'returnTo
   return url?.origin === new URL(origin).origin ? url.href : `${origin}/`
 }
 
-/** The flows of one place. */
+/** The flows of one realm. */
 export class Flows {
   readonly #seal: Seal
   readonly #now: () => number

@@ -16,9 +16,9 @@ export const isSignInPath = (path: string): boolean => signInPaths.has(path)
 const ROUTE = 'route'
 
 /** One of these paths, with the route that it is for: several routes of an edge may have sign-in at one host. */
-export function pathAt(path: string, placeId: string, query: Readonly<Record<string, string>> = {}): string {
-  const isRoute = placeId.startsWith(`${httpsEdgeRoute.prefix}_`)
-  const text = new URLSearchParams({ ...(isRoute && { [ROUTE]: placeId }), ...query }).toString()
+export function pathAt(path: string, realmId: string, query: Readonly<Record<string, string>> = {}): string {
+  const isRoute = realmId.startsWith(`${httpsEdgeRoute.prefix}_`)
+  const text = new URLSearchParams({ ...(isRoute && { [ROUTE]: realmId }), ...query }).toString()
   return text === '' ? path : `${path}?${text}`
 }
 

@@ -18,11 +18,11 @@ interface Sealed {
   readonly query: string
 }
 
-const purpose = ({ placeId, origin }: Pick<State, 'placeId' | 'origin'>): string =>
-  `sign-in answer ${placeId} ${origin}`
+const purpose = ({ realmId, origin }: Pick<State, 'realmId' | 'origin'>): string =>
+  `sign-in answer ${realmId} ${origin}`
 
 /**
- * The URL at the endpoint that receives a response. It is sealed for the place and the origin of its state: the
+ * The URL at the endpoint that receives a response. It is sealed for the realm and the origin of its state: the
  * provider has one callback URL for all endpoints, so a code that another endpoint could read or redeem would sign its
  * owner in as the user. Undefined when the response is too long for a URL.
  */
@@ -32,17 +32,17 @@ export function answerUrl(seal: Seal, { state, parameters }: ProviderResponse): 
   for (const returnTo of [state.returnTo, '/']) {
     const sealed: Sealed = { state: { ...state, returnTo }, query }
     const text = query.length > MAX_TARGET ? '' : seal.seal(purpose(state), sealed, ANSWER_MS)
-    const target = pathAt(SIGNED_IN_PATH, state.placeId, { answer: text })
+    const target = pathAt(SIGNED_IN_PATH, state.realmId, { answer: text })
     if (text !== '' && target.length <= MAX_TARGET) return state.origin + target
   }
   return undefined
 }
 
-/** The response in a query, if it is sealed for this place and origin. */
+/** The response in a query, if it is sealed for this realm and origin. */
 export function answerIn(
   query: URLSearchParams,
   seal: Seal,
-  endpoint: Pick<State, 'placeId' | 'origin'>,
+  endpoint: Pick<State, 'realmId' | 'origin'>,
 ): ProviderResponse | undefined {
   const [text = '', second] = query.getAll('answer')
   const sealed = second === undefined ? (seal.open(purpose(endpoint), text) as Sealed | undefined) : undefined

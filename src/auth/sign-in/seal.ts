@@ -25,7 +25,7 @@ interface SealOptions {
 
 /**
  * Encrypts values that travel through untrusted hands. A value sealed for one purpose never opens for another; its
- * audience (a host, a place) belongs into the purpose.
+ * audience (a host, a realm) belongs into the purpose.
  */
 export class Seal {
   readonly #current: Key

@@ -5,7 +5,7 @@ import { callbackHandler, callbackHost, type CallbackRoute } from '#auth/sign-in
 import { SignInHandler } from '#auth/sign-in/sign-in-handler.ts'
 import { SessionRevocation } from '#auth/sign-in/session-revocation.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
-import type { PlacesAt, SignIn } from '#auth/sign-in/sign-in.ts'
+import type { RealmsAt, SignIn } from '#auth/sign-in/sign-in.ts'
 import type { UserSessionStore } from '#auth/sign-in/user-session-store.ts'
 
 interface SignInServiceOptions {
@@ -14,28 +14,28 @@ interface SignInServiceOptions {
   readonly key: Buffer
   readonly records: Records
   readonly userSessions: UserSessionStore
-  readonly placesAt: PlacesAt
+  readonly realmsAt: RealmsAt
   readonly log: Log
   /** Other handlers on the central callback host. */
   readonly callbackRoutes?: readonly CallbackRoute[]
   readonly now?: () => number
 }
 
-/** Sign-in for all places of a gateway. */
+/** Sign-in for all realms of a gateway. */
 export function createSignIn(options: SignInServiceOptions): SignIn {
-  const { info, records, userSessions, placesAt, log, callbackRoutes: central = [], now = Date.now } = options
+  const { info, records, userSessions, realmsAt, log, callbackRoutes: central = [], now = Date.now } = options
   const seal = new Seal(options.key, { now })
   const shared = {
     seal,
     info,
     userSessions,
-    placesAt,
+    realmsAt,
     log,
     now,
     revocation: new SessionRevocation(records, now),
   }
   const host = callbackHost(info)
-  const answer = callbackHandler({ seal, placesAt }, info, central)
+  const answer = callbackHandler({ seal, realmsAt }, info, central)
   return {
     seal,
     handler(offers, moduleContext) {

@@ -11,23 +11,23 @@ import { type Flow, Flows, IDP_INITIATED, returnUrl, sealState, type State } fro
 import { withCookies } from '#auth/sign-in/headers.ts'
 import { checkedIdentity } from '#auth/sign-in/identity.ts'
 import { parametersOf } from '#auth/sign-in/paths.ts'
-import type { Offered, PlaceSessions } from '#auth/sign-in/place-sessions.ts'
+import type { Offered, RealmSessions } from '#auth/sign-in/realm-sessions.ts'
 import { answerIn } from '#auth/sign-in/provider-response.ts'
 import type { Shared } from '#auth/sign-in/shared.ts'
 import type { AuthResult } from '#auth/sign-in/sign-in.ts'
 import type { SignInRequest } from '#auth/sign-in/sign-in-request.ts'
 
-/** Sign-ins at one place, from the redirect to the provider until the session. */
+/** Sign-ins in one realm, from the redirect to the provider until the session. */
 export class SignInFlow {
   readonly #shared: Shared
-  readonly #sessions: PlaceSessions
-  readonly #placeId: string
+  readonly #sessions: RealmSessions
+  readonly #realmId: string
   readonly #flows: Flows
 
-  constructor(shared: Shared, sessions: PlaceSessions, placeId: string) {
+  constructor(shared: Shared, sessions: RealmSessions, realmId: string) {
     this.#shared = shared
     this.#sessions = sessions
-    this.#placeId = placeId
+    this.#realmId = realmId
     this.#flows = new Flows(shared.seal, shared.now)
   }
 
@@ -37,7 +37,7 @@ export class SignInFlow {
     const { seal, info } = this.#shared
     const { origin, exchange } = request
     const flowId = this.#flows.newId()
-    const state = sealState(seal, { placeId: this.#placeId, origin, returnTo, flowId })
+    const state = sealState(seal, { realmId: this.#realmId, origin, returnTo, flowId })
     try {
       const { url, memory } = await offer.method.begin({
         state,
@@ -58,8 +58,8 @@ export class SignInFlow {
   async finish(request: SignInRequest): Promise<Reply> {
     const { head } = request.exchange
     const { seal, info } = this.#shared
-    const place = { placeId: this.#placeId, origin: request.origin }
-    const response = answerIn(parametersOf(head.target), seal, place)
+    const realm = { realmId: this.#realmId, origin: request.origin }
+    const response = answerIn(parametersOf(head.target), seal, realm)
     if (response === undefined) return errorReply('sign_in_state', head)
     const { state, parameters } = response
     const flow = this.#flowOf(state, request)
@@ -75,12 +75,12 @@ export class SignInFlow {
       const cookies = await this.#enter(request, offer, authResult)
       return withCookies(redirectReply(returnUrl(state), 302), [forget, ...cookies])
     } catch (error) {
-      const link = otherAccountLink({ seal, ...place }, state.returnTo)
+      const link = otherAccountLink({ seal, ...realm }, state.returnTo)
       return withCookies(this.#failed(error, head, [link]), [forget])
     }
   }
 
-  /** The cookies of unfinished sign-ins at this place. */
+  /** The cookies of unfinished sign-ins in this realm. */
   unfinished(request: SignInRequest): string[] {
     return this.#flows.startedHere(request)
   }
@@ -97,7 +97,7 @@ export class SignInFlow {
     if (codes.length === 0) return true
     const digest = createHash('sha256').update(JSON.stringify(codes)).digest('base64url')
     const network = clientNetwork(exchange.client.ip)
-    const claim = { digest, placeId: this.#placeId, network }
+    const claim = { digest, realmId: this.#realmId, network }
     const claimed = await this.#shared.userSessions.claimCode(claim)
     if (claimed === 'full') throw new Problem('sign_in_busy', {})
     return claimed === 'first'
@@ -110,7 +110,7 @@ export class SignInFlow {
       await this.#sessions.end(request)
       return cookies
     } catch (error) {
-      this.#shared.log.error({ error, place: this.#placeId }, 'could not save a sign-in')
+      this.#shared.log.error({ error, realm: this.#realmId }, 'could not save a sign-in')
       throw new Problem('sign_in_not_kept', {})
     }
   }
@@ -127,7 +127,7 @@ export class SignInFlow {
   #failed(error: unknown, head: RequestHead, links: Parameters<typeof errorReply>[3] = []): Reply {
     if (error instanceof Problem)
       return errorReply(error.code, head, error.values, error.status === 403 ? links : [])
-    this.#shared.log.warn({ error, place: this.#placeId }, 'signing in failed')
+    this.#shared.log.warn({ error, realm: this.#realmId }, 'signing in failed')
     return errorReply('sign_in_provider', head, { reason: 'it could not be reached' })
   }
 }

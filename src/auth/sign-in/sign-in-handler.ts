@@ -1,9 +1,9 @@
 import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import { withHead } from '#http/changed.ts'
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import { errorReply, redirectReply } from '#http/pages.ts'
-import { chooserReply, chooserUrl, choiceIn, type ChooserPlace, type Start } from '#auth/sign-in/chooser.ts'
+import { chooserReply, chooserUrl, choiceIn, type ChooserRealm, type Start } from '#auth/sign-in/chooser.ts'
 import { dropSession, ownCookies, ownMarks, readCookies, routeTag } from '#auth/sign-in/cookies.ts'
 import { returnTarget } from '#auth/sign-in/flow.ts'
 import { TwoGenerationCache } from '#base/two-generation-cache.ts'
@@ -11,7 +11,7 @@ import { type SignInRequest, signInRequestOf } from '#auth/sign-in/sign-in-reque
 import * as headers from '#auth/sign-in/headers.ts'
 import { isNavigation } from '#auth/sign-in/navigation.ts'
 import { CHOOSER_PATH, isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, originOf } from '#auth/sign-in/paths.ts'
-import { PlaceSessions } from '#auth/sign-in/place-sessions.ts'
+import { RealmSessions } from '#auth/sign-in/realm-sessions.ts'
 import type { Shared } from '#auth/sign-in/shared.ts'
 import type { SignInOffer } from '#auth/sign-in/sign-in.ts'
 import { leftOver, SignInFlow } from '#auth/sign-in/sign-in-flow.ts'
@@ -35,12 +35,12 @@ interface Known {
   readonly userHeaders: string
 }
 
-/** Sign-in at one place. */
+/** Sign-in in one realm. */
 export class SignInHandler {
   readonly #shared: Shared
-  readonly #sessions: PlaceSessions
+  readonly #sessions: RealmSessions
   readonly #flow: SignInFlow
-  readonly #placeId: string
+  readonly #realmId: string
   readonly #cookiePrefix: string
   readonly #tag: string
   readonly #passesOptions: boolean
@@ -53,12 +53,12 @@ export class SignInHandler {
 
   constructor(shared: Shared, offers: readonly SignInOffer[], moduleContext: ModuleContext) {
     this.#shared = shared
-    this.#placeId = moduleContext.id
-    this.#sessions = new PlaceSessions(shared, offers, moduleContext)
-    this.#flow = new SignInFlow(shared, this.#sessions, this.#placeId)
+    this.#realmId = moduleContext.id
+    this.#sessions = new RealmSessions(shared, offers, moduleContext)
+    this.#flow = new SignInFlow(shared, this.#sessions, this.#realmId)
     // The name must be known before the session and its offer.
     this.#cookiePrefix = offers[0]?.config.cookiePrefix ?? ''
-    this.#tag = moduleContext.edgeId === undefined ? '' : routeTag(this.#placeId)
+    this.#tag = moduleContext.edgeId === undefined ? '' : routeTag(this.#realmId)
     this.#passesOptions = offers.every(({ config }) => config.optionsPassthrough)
     this.#clientId = offers.length === 1 ? offers[0]?.method.clientId : undefined
     this.#isOurs = ownCookies(this.#cookiePrefix)
@@ -89,8 +89,8 @@ export class SignInHandler {
    * browsers accept host-only cookies only over HTTPS.
    */
   #secured(head: RequestHead): Reply {
-    const { info, placesAt } = this.#shared
-    if (placesAt('https', head.host).length === 0) return errorReply('sign_in_https', head)
+    const { info, realmsAt } = this.#shared
+    if (realmsAt('https', head.host).length === 0) return errorReply('sign_in_https', head)
     const target = head.target.startsWith('/') ? head.target : '/'
     return redirectReply(originOf('https', head.host, info.httpsPort) + target, 308)
   }
@@ -166,17 +166,17 @@ export class SignInHandler {
     if (chosen !== undefined) return this.#flow.begin(request, chosen, choice)
     // One of several may have been removed meanwhile.
     if (offers.length === 1) return this.#start(request, choice)
-    return chooserReply(head, { placeId: this.#placeId, to: choice.to, offers })
+    return chooserReply(head, { realmId: this.#realmId, to: choice.to, offers })
   }
 
   async #logOut(request: SignInRequest): Promise<Reply> {
     await this.#sessions.end(request)
     const dropped = dropSession(request.names, request.jar, this.#flow.unfinished(request))
-    return headers.withCookies(signedOutReply(request.exchange.head, this.#placeId), dropped)
+    return headers.withCookies(signedOutReply(request.exchange.head, this.#realmId), dropped)
   }
 
-  #chooser({ origin }: SignInRequest): ChooserPlace {
-    return { seal: this.#shared.seal, placeId: this.#placeId, origin }
+  #chooser({ origin }: SignInRequest): ChooserRealm {
+    return { seal: this.#shared.seal, realmId: this.#realmId, origin }
   }
 
   #request(exchange: Exchange, cookie: string): SignInRequest {
@@ -184,7 +184,7 @@ export class SignInHandler {
     const jar = readCookies(cookie, this.#isOurs)
     return signInRequestOf(exchange, jar, {
       info,
-      placeId: this.#placeId,
+      realmId: this.#realmId,
       prefix: this.#cookiePrefix,
       tag: this.#tag,
     })

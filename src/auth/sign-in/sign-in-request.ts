@@ -11,7 +11,7 @@ export interface SignInRequest {
   /** The endpoint's origin as clients write it; with the configured port. */
   readonly origin: string
   /**
-   * The audience of cookies: this host, this place and this kind of cookie. They are invalid elsewhere, also at another
+   * The audience of cookies: this host, this realm and this kind of cookie. They are invalid elsewhere, also at another
    * route of the same host.
    */
   readonly audience: string
@@ -20,7 +20,7 @@ export interface SignInRequest {
 export function signInRequestOf(
   exchange: Exchange,
   jar: Jar,
-  { info, placeId, prefix, tag }: { info: Shared['info']; placeId: string; prefix: string; tag: string },
+  { info, realmId, prefix, tag }: { info: Shared['info']; realmId: string; prefix: string; tag: string },
 ): SignInRequest {
   const { scheme } = exchange.client
   const { host } = exchange.head
@@ -30,6 +30,6 @@ export function signInRequestOf(
     jar,
     names,
     origin: originOf(scheme, host, scheme === 'https' ? info.httpsPort : info.httpPort),
-    audience: `${names.session} ${host} ${placeId}`,
+    audience: `${names.session} ${host} ${realmId}`,
   }
 }

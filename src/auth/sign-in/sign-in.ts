@@ -1,7 +1,7 @@
 import type { Handler } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
 import type { UserIdentity } from '#http/identity.ts'
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import type { Seal } from '#auth/sign-in/seal.ts'
 
 /** The result of a sign-in, sealed in the session if it is needed for rechecks. */
@@ -18,7 +18,7 @@ export interface AuthResult {
 /** The state from the start of a sign-in to its end, sealed in the client's browser. */
 export type FlowState = Readonly<Record<string, string>>
 
-/** A sign-in method, configured for one place. Several at a place are alternatives. */
+/** A sign-in method, configured for one realm. Several in a realm are alternatives. */
 export interface SignInMethod {
   /** Shown in /app/users. */
   readonly provider: { readonly name: string; readonly url: string }
@@ -67,9 +67,9 @@ export interface SignInConfig {
   readonly authCheckInterval: number
 }
 
-/** One way to sign in at a place. */
+/** An alternative for signing in to a realm. */
 export interface SignInOffer {
-  /** Unique at the place. Sessions and started sign-ins belong to one offer. */
+  /** Unique in its realm. Sessions and started sign-ins belong to one offer. */
   readonly key: string
   /** The provider's name for users. */
   readonly title: string
@@ -77,8 +77,11 @@ export interface SignInOffer {
   readonly config: SignInConfig
 }
 
-/** The ids of the places that require sign-in at a host now: several only if they are routes of an edge. */
-export type PlacesAt = (scheme: 'http' | 'https', host: string) => readonly string[]
+/**
+ * A realm is what clients sign in to, with sessions of its own: a route, an endpoint configuration or a tunnel. These
+ * are the ids of those that a host has now: several only if they are routes of an edge.
+ */
+export type RealmsAt = (scheme: 'http' | 'https', host: string) => readonly string[]
 
 /** Sign-in for every method: state, cookies, sessions, log-in and log-out paths, identity headers. */
 export interface SignIn {

@@ -3,8 +3,8 @@ import type { RequestHead } from '#http/head.ts'
 import { pageReply } from '#http/pages.ts'
 import { LOG_IN_PATH, pathAt } from '#auth/sign-in/paths.ts'
 
-/** Confirms the sign-out here; the session at the provider is not affected. `placeId`: where to sign in again. */
-export const signedOutReply = (head: RequestHead, placeId?: string): Reply =>
+/** Confirms the sign-out here; the session at the provider is not affected. `realmId`: where to sign in again. */
+export const signedOutReply = (head: RequestHead, realmId?: string): Reply =>
   pageReply(head, {
     status: 200,
     code: '',
@@ -13,7 +13,7 @@ export const signedOutReply = (head: RequestHead, placeId?: string): Reply =>
     visitor: 'Close this page, or sign in again. At the identity provider itself you may still be signed in.',
     owner: undefined,
     command: undefined,
-    ...(placeId !== undefined && {
-      links: [{ href: pathAt(LOG_IN_PATH, placeId), text: 'Sign in again' }],
+    ...(realmId !== undefined && {
+      links: [{ href: pathAt(LOG_IN_PATH, realmId), text: 'Sign in again' }],
     }),
   })

@@ -1,4 +1,4 @@
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import type { Claimed, CodeClaim } from '#auth/sign-in/code-claims.ts'
 import type { SignInMethod } from '#auth/sign-in/sign-in.ts'
 import type { UserIdentity } from '#http/identity.ts'
@@ -23,6 +23,6 @@ export interface UserSessionStore {
   /** A session was used; recorded at most once a minute by each process. */
   active(sessionId: string, expiresAt: number): void
   ended(sessionId: string): Promise<void>
-  /** Claims a code for one place, over all processes of the server. */
+  /** Claims a code of one realm, over all processes of the server. */
   claimCode(claim: CodeClaim): Promise<Claimed>
 }

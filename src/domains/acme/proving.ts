@@ -42,11 +42,11 @@ export function provingOf(body: Domain, environment: DomainEnvironment): Proving
   if (domain === environment.domain) return ofOwnDomain(body, environment)
   if (isUnder(domain, environment.domain)) return ofSharedName(domain, environment)
   if (challenge === challengeName(domain) && !domain.startsWith('*.'))
-    return { ...byVisits([domain]), obstacle: formerDomain(domain, environment.domain) }
+    return { ...byListener([domain]), obstacle: formerDomain(domain, environment.domain) }
   return ofCustomName(body, environment)
 }
 
-const byVisits = (names: readonly string[]): Proving => ({
+const byListener = (names: readonly string[]): Proving => ({
   names,
   cnameTarget: undefined,
   challengeTarget: undefined,
@@ -72,24 +72,25 @@ const formerDomain = (domain: string, now: string): string =>
 
 function ofIngress(body: Stored<typeof agentIngress.shape>, environment: DomainEnvironment): Proving {
   const { domain, ns_targets: servers, region_domains: names } = body
-  if (isNowhere(environment.domain)) return { ...byVisits(names), advice: noPublicDomain(environment.domain) }
-  if (!mayServeDns(environment)) return byVisits(names)
-  return { ...byVisits(names), zone: zoneOf(domain, servers, environment) }
+  if (isNowhere(environment.domain))
+    return { ...byListener(names), advice: noPublicDomain(environment.domain) }
+  if (!mayServeDns(environment)) return byListener(names)
+  return { ...byListener(names), zone: zoneOf(domain, servers, environment) }
 }
 
 /** With our own DNS one certificate covers all names under it; otherwise each has its own. */
 function ofOwnDomain(body: Stored<typeof reservedDomain.shape>, environment: DomainEnvironment): Proving {
   const { domain, acme_challenge_cname_target: challenge } = body
   return challenge === null
-    ? byVisits([domain])
+    ? byListener([domain])
     : byOwnZone([domain, `*.${domain}`], challengeName(domain), environment)
 }
 
 function ofSharedName(domain: string, environment: DomainEnvironment): Proving {
   if (domain.startsWith('*.')) return byOwnZone([domain], challengeName(domain), environment)
   return mayServeDns(environment)
-    ? { ...byVisits([domain]), zone: sharedZone(environment) }
-    : byVisits([domain])
+    ? { ...byListener([domain]), zone: sharedZone(environment) }
+    : byListener([domain])
 }
 
 function ofCustomName(body: Stored<typeof reservedDomain.shape>, environment: DomainEnvironment): Proving {
@@ -100,8 +101,8 @@ function ofCustomName(body: Stored<typeof reservedDomain.shape>, environment: Do
     return isLost ? { ...proving, obstacle: noPublicZone(environment.domain) } : proving
   }
   return isLost
-    ? { ...byVisits([domain]), advice: noPublicDomain(environment.domain) }
-    : { ...byVisits([domain]), cnameTarget: cname ?? undefined }
+    ? { ...byListener([domain]), advice: noPublicDomain(environment.domain) }
+    : { ...byListener([domain]), cnameTarget: cname ?? undefined }
 }
 
 function byOwnZone(

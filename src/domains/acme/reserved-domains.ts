@@ -104,8 +104,8 @@ export class ReservedDomains implements Domains {
       const { renews_at: renewsAt = null, provisioning_job: job = null } = statusOf(body) ?? {}
       if (job?.msg === message) return { body, also: [], isNews: false }
       if (job !== null && !isSoleServer && (await isWorkedOn(store, nameOf(domain), now()))) return undefined
-      const excuse = jobOf({ error: 'internal', message, startedAt: now(), retriesAt: undefined })
-      const next: Status = { renews_at: renewsAt, provisioning_job: excuse }
+      const obstacle = jobOf({ error: 'internal', message, startedAt: now(), retriesAt: undefined })
+      const next: Status = { renews_at: renewsAt, provisioning_job: obstacle }
       return { body: { ...body, certificate_management_status: next }, also: [], isNews: false }
     })
   }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command } from 'commander'
 import { isThere, rotationFile } from '#domains/acme/rotation.ts'
-import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
+import { settingsOf, withDataOptions, type DataOptions } from '#base/data-options.ts'
 import { StartError } from '#base/start-error.ts'
 
 const LOOK_MS = 100
@@ -12,14 +12,14 @@ const NOT_YET = 75
 
 /** `adit rotate`: replaces keys. */
 export function rotateCommand(): Command {
-  const account = withPlace(new Command('acme-account'))
+  const account = withDataOptions(new Command('acme-account'))
     .description('Replace the key of the ACME account; the server may be running.')
-    .action(async (options: PlaceOptions) => rotateAccount(options))
+    .action(async (options: DataOptions) => rotateAccount(options))
   return new Command('rotate').description('Replace a key.').addCommand(account)
 }
 
-async function rotateAccount(options: PlaceOptions): Promise<void> {
-  const { data_dir: dataDir, acme_directory: directory } = settled(options)
+async function rotateAccount(options: DataOptions): Promise<void> {
+  const { data_dir: dataDir, acme_directory: directory } = settingsOf(options)
   if (directory === undefined) throw new StartError('there is no ACME account: acme_directory is off')
   const file = rotationFile(dataDir)
   try {

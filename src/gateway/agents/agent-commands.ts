@@ -15,7 +15,7 @@ interface CommandForm {
   readonly unsupported: ErrorName & `${AgentCommand}_unsupported`
   readonly failed: ErrorName & `${AgentCommand}_failed`
   /** From the login: empty when supported, otherwise the reason; null when the agent does not know the command. */
-  readonly excuse: (extra: AuthRequest['Extra']) => string | null
+  readonly unsupportedReason: (extra: AuthRequest['Extra']) => string | null
 }
 
 const forms: Readonly<Record<AgentCommand, CommandForm>> = {
@@ -24,14 +24,14 @@ const forms: Readonly<Record<AgentCommand, CommandForm>> = {
     request: {},
     unsupported: 'restart_unsupported',
     failed: 'restart_failed',
-    excuse: extra => extra.RestartUnsupportedError,
+    unsupportedReason: extra => extra.RestartUnsupportedError,
   },
   stop: {
     type: streamTypes.stop,
     request: {},
     unsupported: 'stop_unsupported',
     failed: 'stop_failed',
-    excuse: extra => extra.StopUnsupportedError,
+    unsupportedReason: extra => extra.StopUnsupportedError,
   },
   update: {
     type: streamTypes.update,
@@ -39,7 +39,7 @@ const forms: Readonly<Record<AgentCommand, CommandForm>> = {
     request: { Version: '', PermitMajorVersion: false },
     unsupported: 'update_unsupported',
     failed: 'update_failed',
-    excuse: extra => extra.UpdateUnsupportedError,
+    unsupportedReason: extra => extra.UpdateUnsupportedError,
   },
 }
 
@@ -53,8 +53,8 @@ export async function sendCommand(
   extra: AuthRequest['Extra'],
   deadlineMs = ANSWER_MS,
 ): Promise<void> {
-  const { type, request, unsupported, failed, excuse } = forms[command]
-  const reason = excuse(extra)
+  const { type, request, unsupported, failed, unsupportedReason } = forms[command]
+  const reason = unsupportedReason(extra)
   if (reason === null) fail(unsupported, { reason: 'it is too old for this command' })
   if (reason !== '') fail(unsupported, { reason: asReason(reason) })
   const { Error: refusal } = await call(

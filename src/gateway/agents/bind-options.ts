@@ -1,7 +1,7 @@
 import { fail } from '#base/errors.ts'
 import { DialError } from '#registry/agent-dialer.ts'
 import { connectionFilter, isSet, type Modules } from '#gateway/modules/index.ts'
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import { agentAuthorities } from '#tls/agent-authorities.ts'
 import { terminationIdentity } from '#tls/tls-termination.ts'
 import { type AgentModule, agentModules } from '#tunnel/agent-modules.ts'

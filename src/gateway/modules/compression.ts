@@ -9,7 +9,7 @@ import { type Body, bodyOf, noBody } from '#http/body.ts'
 import type { Fields } from '#http/fields.ts'
 import { TextBody } from '#http/http1-whole.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import { endpointOf } from '#http/place.ts'
+import { endpointOf } from '#http/module-context.ts'
 import type { ModulesSection } from '#http/request-context.ts'
 
 /** Shorter bodies hardly shrink, and one packet carries them anyway. */

@@ -7,7 +7,7 @@ import { compressionModule } from '#gateway/modules/compression.ts'
 import { requestHeadersModule, responseHeadersModule } from '#gateway/modules/headers.ts'
 import { addressesOf, ipRestrictionModule } from '#gateway/modules/ip-restriction.ts'
 import type { HttpModule, ModuleParts, SignInModule } from '#gateway/modules/module.ts'
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import { mutualTlsModule } from '#gateway/modules/mutual-tls.ts'
 import { oauthModule } from '#gateway/modules/oauth.ts'
 import { oidcModule } from '#gateway/modules/oidc.ts'
@@ -92,10 +92,10 @@ interface Remembered {
   readonly built: unknown
 }
 
-/** Builds the modules of every place, and keeps their state when the place is rebuilt. */
+/** Builds the modules of every endpoint, and keeps their state when they are built again. */
 export class Modules {
   readonly #parts: ModuleParts
-  /** By place, then by module; most places have none. */
+  /** By context, then by module; most contexts have none. */
   readonly #remembered = new Map<string, Map<string, Remembered>>()
 
   constructor(parts: ModuleParts) {
@@ -130,9 +130,9 @@ export class Modules {
     for (const modules of this.#remembered.values()) modules.delete(oauthModule.name)
   }
 
-  /** The place was removed. */
-  forget(placeId: string): void {
-    this.#remembered.delete(placeId)
+  /** The route, endpoint configuration or tunnel was removed. */
+  forget(contextId: string): void {
+    this.#remembered.delete(contextId)
   }
 
   #ofRecord(module: HttpModule, row: SourceRow, moduleContext: ModuleContext): Built[] {

@@ -2,7 +2,7 @@ import type { Egress } from '#base/egress.ts'
 import type { Log } from '#base/log.ts'
 import type { Handler } from '#http/exchange.ts'
 import type { GatewayInfo } from '#registry/gateway-info.ts'
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import type { ModuleState } from '#gateway/modules/module-state.ts'
 import type { Records } from '#registry/records/records.ts'
 import type { OAuthSetup } from '#auth/providers/setup.ts'
@@ -43,9 +43,9 @@ export interface HttpModule {
   readonly name: string
   /** Its name in endpoint configurations, if it differs. */
   readonly alias?: string
-  /** Its state survives other changes of its place: the handler is reused. */
+  /** Its state survives other changes of its endpoint: the handler is reused. */
   readonly remembers?: true
-  /** A record's options are added to those of the agent (`Place.agent`), instead of a second handler. */
+  /** A record's options are added to those of the agent (`ModuleContext.agent`), instead of a second handler. */
   readonly joinsAgent?: true
   /** Throws a Problem when it cannot be built: its route then responds with 503. */
   fromRecord(options: JsonObject, moduleContext: ModuleContext, parts: ModuleParts): Handler

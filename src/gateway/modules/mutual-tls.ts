@@ -3,7 +3,7 @@ import type { ClientCertificate } from '#http/client-certificate.ts'
 import { Fields } from '#http/fields.ts'
 import { withHead } from '#http/changed.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import { errorReply } from '#http/pages.ts'
 import { agentAuthorities } from '#tls/agent-authorities.ts'
 

@@ -19,7 +19,7 @@ const MAX_NAMES = 1000
 type Options = Stored<typeof oauth.shape>
 
 /** One provider's part of the module, from a record or an agent. */
-interface Asked {
+interface OAuthClient {
   readonly provider: OAuthProvider
   readonly clientId: string
   readonly clientSecret: string
@@ -46,8 +46,8 @@ export const oauthModule: SignInModule = {
     const options = given as unknown as Options
     const interval = options.auth_check_interval
     const config = recordConfig(options, interval)
-    return fromOptions(options, parts).map(asked =>
-      offerOf(asked, methodFor(asked, parts, interval > 0), config),
+    return fromOptions(options, parts).map(client =>
+      offerOf(client, methodFor(client, parts, interval > 0), config),
     )
   },
 
@@ -55,22 +55,22 @@ export const oauthModule: SignInModule = {
     option: OPTION,
     build: (given, parts) =>
       forAgent(() => {
-        const asked = fromBind(given[OPTION] ?? {}, parts)
-        return offerOf(asked, methodFor(asked, parts, false), agentConfig)
+        const client = fromBind(given[OPTION] ?? {}, parts)
+        return offerOf(client, methodFor(client, parts, false), agentConfig)
       }),
   },
 }
 
-const offerOf = ({ provider }: Asked, method: OAuthMethod, config: SignInConfig): SignInOffer => ({
+const offerOf = ({ provider }: OAuthClient, method: OAuthMethod, config: SignInConfig): SignInOffer => ({
   key: `${oauth.name}.${provider.name}`,
   title: provider.title,
   method,
   config,
 })
 
-function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts): Asked[] {
+function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts): OAuthClient[] {
   const providers = providersOf(setup)
-  const asked = (Object.keys(providers) as ProviderName[]).flatMap(name => {
+  const clients = (Object.keys(providers) as ProviderName[]).flatMap(name => {
     const options = given[name]
     if (!options) return []
     return {
@@ -86,12 +86,12 @@ function fromOptions({ provider: given }: Options, { oauth: setup }: ModuleParts
       },
     }
   })
-  if (asked.length === 0)
+  if (clients.length === 0)
     fail('oauth_none', { field: 'provider', supported: Object.keys(providers).join(', ') })
-  return asked
+  return clients
 }
 
-function fromBind(given: Parameters<typeof readModule>[2], { oauth: setup }: ModuleParts): Asked {
+function fromBind(given: Parameters<typeof readModule>[2], { oauth: setup }: ModuleParts): OAuthClient {
   const options = readModule(OPTION, agentOptions, given)
   const providers: Readonly<Record<string, OAuthProvider>> = providersOf(setup)
   const provider = Object.hasOwn(providers, options.provider) ? providers[options.provider] : undefined
@@ -124,8 +124,8 @@ function forAgent<T>(build: () => T): T {
   }
 }
 
-function methodFor(asked: Asked, parts: ModuleParts, lasting: boolean): OAuthMethod {
-  const { provider, clientId, clientSecret, scopes, access } = asked
+function methodFor(client: OAuthClient, parts: ModuleParts, lasting: boolean): OAuthMethod {
+  const { provider, clientId, clientSecret, scopes, access } = client
   const managed = clientId === ''
   const application = managed
     ? managedFor(provider, access, parts)

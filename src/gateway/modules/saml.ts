@@ -1,6 +1,6 @@
 import type { SignInModule } from '#gateway/modules/module.ts'
 import { samlMethod } from '#auth/saml/method.ts'
-import type { SamlSettings } from '#auth/saml/place.ts'
+import type { SamlSettings } from '#auth/saml/service-provider.ts'
 import { recordConfig } from '#auth/sign-in/sign-in-config.ts'
 
 const MAX_TITLE = 100
@@ -11,7 +11,7 @@ export const samlModule: SignInModule = {
   fromRecord(options, moduleContext, { info, signIn, state }) {
     const settings = options as unknown as SamlSettings
     const method = samlMethod({
-      placeId: moduleContext.recordId ?? moduleContext.id,
+      realmId: moduleContext.recordId ?? moduleContext.id,
       settings,
       info,
       seal: signIn.seal,

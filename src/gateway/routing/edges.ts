@@ -144,7 +144,7 @@ export class Edges {
   }
 
   /** The routes of an HTTPS edge that require sign-in at a host. */
-  signInPlaces(edge: SourceRow, host: string): readonly string[] {
+  signInRealms(edge: SourceRow, host: string): readonly string[] {
     const { signIn } = this.#serve(edge)
     return signIn?.at(host).map(({ id }) => id) ?? []
   }

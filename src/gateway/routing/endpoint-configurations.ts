@@ -7,7 +7,7 @@ import type { TlsRoute } from '#gateway/listeners/https.ts'
 import { type Modules, optionsOf } from '#gateway/modules/index.ts'
 import { DependencyCache } from '#gateway/routing/dependency-cache.ts'
 import type { CompiledEndpoint, Compiler, DependsOn } from '#gateway/routing/compiler.ts'
-import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
+import { signInRealmOf } from '#gateway/routing/sign-in-realm.ts'
 import { tlsConfigOf } from '#gateway/routing/tls-config.ts'
 import { usageAt } from '#gateway/routing/usage.ts'
 import { textOf } from '#registry/records/keys.ts'
@@ -138,9 +138,9 @@ export class EndpointConfigurations {
   }
 
   /** The configuration that requires sign-in at a domain. */
-  signInPlace(domain: SourceRow, scheme: 'http' | 'https'): string | undefined {
+  signInRealm(domain: SourceRow, scheme: 'http' | 'https'): string | undefined {
     const configuration = this.#answering(domain, scheme)
-    return configuration && signInPlaceOf({ rows: [configuration] })
+    return configuration && signInRealmOf({ rows: [configuration] })
   }
 
   tls(domain: SourceRow): TlsRoute {

@@ -172,16 +172,16 @@ export class Router {
   }
 
   /** The places that require sign-in at a host: routes of an edge, or one other. */
-  signInPlaces(scheme: 'http' | 'https', host: string): readonly string[] {
+  signInRealms(scheme: 'http' | 'https', host: string): readonly string[] {
     // TLS connections to such a name never become requests here.
     if (scheme === 'https' && this.#owner('tls', host) !== undefined) return []
     const owner = this.#owner(scheme, host)
-    if (owner?.kind === 'edge') return this.#edges.signInPlaces(owner.row, host)
+    if (owner?.kind === 'edge') return this.#edges.signInRealms(owner.row, host)
     if (owner === undefined || owner.kind === 'api') return []
     const place =
       owner.kind === 'tunnel'
-        ? this.#tunnels.signInPlace(owner.tunnel)
-        : this.#configurations.signInPlace(owner.row, scheme)
+        ? this.#tunnels.signInRealm(owner.tunnel)
+        : this.#configurations.signInRealm(owner.row, scheme)
     return place === undefined ? [] : [place]
   }
 
@@ -190,7 +190,7 @@ export class Router {
     if (name === undefined) return { kind: 'http' }
     const owner = this.#owner('tls', name)
     if (owner === undefined) return this.#webServerName(name)
-    if (!this.#mayVisit(ip, name)) return { kind: 'refused' }
+    if (!this.#isClientAllowed(ip, name)) return { kind: 'refused' }
     if (owner.kind === 'api') return { kind: 'http' }
     return owner.kind === 'tunnel' ? this.#tunnels.tls(owner.tunnel) : this.#edges.tls(owner.row)
   }
@@ -215,7 +215,7 @@ export class Router {
       usage: upstream?.usage,
       decide: ip => (this.isRefused(ip) ? 'block' : upstream?.decide?.(ip)),
       dial: async (client, first) => {
-        if (upstream === undefined || !this.#mayVisit(client.ip, `port ${port}`))
+        if (upstream === undefined || !this.#isClientAllowed(client.ip, `port ${port}`))
           throw new DialError('offline', `Nothing on port ${port} is served to ${client.ip}.`)
         return upstream.dial(client, first)
       },
@@ -280,7 +280,7 @@ export class Router {
     if (hasReturned(head)) return errorReply('request_returned', head)
     // It has restrictions of its own.
     if (this.#isApi(head.host)) return undefined
-    return this.#mayVisit(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })
+    return this.#isClientAllowed(ip, head.host) ? undefined : errorReply('visitor_refused', head, { ip })
   }
 
   /** A connection may be older than a change of the CAs for client certificates. */
@@ -297,7 +297,7 @@ export class Router {
     return restriction?.enforced === true && !restriction.allows(ip)
   }
 
-  #mayVisit(ip: string, what: string): boolean {
+  #isClientAllowed(ip: string, what: string): boolean {
     const restriction = this.#options.records.restriction('endpoints')
     if (restriction === undefined || restriction.allows(ip)) return true
     if (!restriction.enforced && performance.now() - this.#warnedAt > WARN_EVERY_MS) {

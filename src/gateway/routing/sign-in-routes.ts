@@ -5,7 +5,7 @@ import { isSignInPath, LOG_IN_PATH, LOG_OUT_PATH, routeIn } from '#auth/sign-in/
 import { covers } from '#base/hosts.ts'
 import { optionsOf } from '#gateway/modules/index.ts'
 import { hostOf, isNormalizing, type MatchedRoute, type RouteRow } from '#gateway/routing/routes.ts'
-import { requiresSignIn } from '#gateway/routing/sign-in-place.ts'
+import { requiresSignIn } from '#gateway/routing/sign-in-realm.ts'
 import type { Handler } from '#http/exchange.ts'
 
 /** The routes of an edge that require sign-in. They share hosts, and so the cookies and the sign-in paths there. */

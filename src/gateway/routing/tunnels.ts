@@ -12,7 +12,7 @@ import { throughTunnel } from '#gateway/backends/upstream-record.ts'
 import type { CompiledEndpoint, Compiler } from '#gateway/routing/compiler.ts'
 import { configurationOf } from '#gateway/routing/endpoint-configurations.ts'
 import type { TunnelIndex } from '#registry/tunnel-index.ts'
-import { signInPlaceOf } from '#gateway/routing/sign-in-place.ts'
+import { signInRealmOf } from '#gateway/routing/sign-in-realm.ts'
 import { tlsConfigOf } from '#gateway/routing/tls-config.ts'
 import { terminationIdentity } from '#tls/tls-termination.ts'
 import { usageThrough } from '#gateway/routing/usage.ts'
@@ -109,10 +109,10 @@ export class Tunnels {
   }
 
   /** The configuration or tunnel that requires sign-in. */
-  signInPlace(tunnel: TunnelRecord): string | undefined {
+  signInRealm(tunnel: TunnelRecord): string | undefined {
     const configuration = configurationOf(tunnel, this.#options.records, nothing)
     const sources = { rows: configuration ? [configuration] : [], agent: tunnel.options }
-    return signInPlaceOf(sources, baseId(tunnel.id))
+    return signInRealmOf(sources, baseId(tunnel.id))
   }
 
   /** Undefined when it cannot be served. */

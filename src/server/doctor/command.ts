@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { placeFlags, withPlace, type PlaceOptions } from '#base/place-options.ts'
+import { dataFlags, withDataOptions, type DataOptions } from '#base/data-options.ts'
 
 const AFTER_HELP = `
 Reads the settings of "adit serve" from the file and the environment, and
@@ -9,17 +9,17 @@ count.
 
 /** `adit doctor`: checks the machine of a server, running or not. */
 export function doctorCommand(): Command {
-  return withPlace(new Command('doctor'))
+  return withDataOptions(new Command('doctor'))
     .description(
       'Check what a server needs of its machine: DNS, ports, certificates, clock, disk, database, limits.',
     )
     .option('--json', 'print JSON')
     .addHelpText('after', AFTER_HELP)
-    .action(async ({ json = false, ...options }: PlaceOptions & { readonly json?: boolean }) => {
+    .action(async ({ json = false, ...options }: DataOptions & { readonly json?: boolean }) => {
       const { examine, findingText } = await import('#server/doctor/doctor.ts')
       const { publicDefaults } = await import('#base/public-defaults.ts')
       const { readSettings } = await import('#base/read-settings.ts')
-      const findings = await examine(readSettings(placeFlags(options), process.env, publicDefaults))
+      const findings = await examine(readSettings(dataFlags(options), process.env, publicDefaults))
       const isFine = findings.every(({ result }) => result !== 'problem')
       const text = json
         ? `${JSON.stringify({ ok: isFine, checks: findings }, null, 2)}\n`

@@ -1,17 +1,17 @@
 import { Command } from 'commander'
-import { settled, withPlace, type PlaceOptions } from '#base/place-options.ts'
+import { settingsOf, withDataOptions, type DataOptions } from '#base/data-options.ts'
 
 /** `adit migrate`: moves an installation between SQLite and PostgreSQL. */
 export function migrateCommand(): Command {
-  return withPlace(new Command('migrate'))
+  return withDataOptions(new Command('migrate'))
     .description('Copy the database of a stopped server into an empty database of the other engine.')
     .requiredOption(
       '--to <database>',
       'postgres://user@host/name, or "sqlite" for adit.db in the data folder',
     )
-    .action(async ({ to, ...options }: PlaceOptions & { readonly to: string }) => {
+    .action(async ({ to, ...options }: DataOptions & { readonly to: string }) => {
       const { migrate, SQLITE } = await import('#server/migrate/migrate.ts')
-      const settings = settled(options)
+      const settings = settingsOf(options)
       const counts = await migrate(settings, to)
       const copied = [...counts].map(([table, count]) => `${count} ${table}`).join(', ')
       const next =

@@ -18,10 +18,10 @@ interface ExporterOptions {
   readonly sent: Counter
   readonly dropped: Counter
   readonly log: Log
-  readonly pace?: Partial<ExporterPace>
+  readonly timings?: Partial<ExporterTimings>
 }
 
-export interface ExporterPace {
+export interface ExporterTimings {
   /** How long to gather after a first span. */
   readonly gatherMs: number
   /** The maximum first delay after a failure; it doubles from there. */
@@ -29,7 +29,7 @@ export interface ExporterPace {
   readonly closeMs: number
 }
 
-const usualPace: ExporterPace = { gatherMs: 5000, firstWaitMs: 1000, closeMs: 2000 }
+const defaultTimings: ExporterTimings = { gatherMs: 5000, firstWaitMs: 1000, closeMs: 2000 }
 const MAX_WAITING = 2048
 const MAX_BATCH = 512
 const MAX_TRIES = 6
@@ -49,7 +49,7 @@ interface Failed {
 /** Sends spans to a collector in the background. Spans beyond the buffer are dropped and counted. */
 export class SpanExporter {
   readonly #options: ExporterOptions
-  readonly #pace: ExporterPace
+  readonly #timings: ExporterTimings
   readonly #common: { readonly resource: object; readonly scope: object }
   readonly #closing = new AbortController()
   #waiting: Span[] = []
@@ -61,7 +61,7 @@ export class SpanExporter {
   constructor(options: ExporterOptions) {
     const { name, version, node } = options.service
     this.#options = options
-    this.#pace = { ...usualPace, ...options.pace }
+    this.#timings = { ...defaultTimings, ...options.timings }
     const attributes = [
       attribute('service.name', name),
       attribute('service.version', version),
@@ -79,14 +79,14 @@ export class SpanExporter {
     this.#waiting.push(span)
     if (this.#running !== undefined) return
     if (this.#waiting.length >= MAX_BATCH) this.#start()
-    else this.#timer ??= setTimeout(() => this.#start(), this.#pace.gatherMs).unref()
+    else this.#timer ??= setTimeout(() => this.#start(), this.#timings.gatherMs).unref()
   }
 
   /** Sends what is buffered, as far as possible in a moment. */
   async close(): Promise<void> {
     this.#closing.abort()
     const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, this.#pace.closeMs)
+    const timer = setTimeout(resolve, this.#timings.closeMs)
     await Promise.race([this.#flush(), late])
     clearTimeout(timer)
     this.#isClosed = true
@@ -109,7 +109,7 @@ export class SpanExporter {
       this.#running = undefined
       // Spans that arrived during the last batch are gathered too.
       if (this.#waiting.length > 0 && !this.#isClosed)
-        this.#timer = setTimeout(() => this.#start(), this.#pace.gatherMs).unref()
+        this.#timer = setTimeout(() => this.#start(), this.#timings.gatherMs).unref()
     })
   }
 
@@ -144,7 +144,7 @@ export class SpanExporter {
   async #post(body: string, count: number): Promise<Failed | undefined> {
     const { url, headers, egress } = this.#options
     const given = [...headers].map(([name, value]) => [name, value.reveal()] as const)
-    const timeoutMs = this.#closing.signal.aborted ? this.#pace.closeMs : TIMEOUT_MS
+    const timeoutMs = this.#closing.signal.aborted ? this.#timings.closeMs : TIMEOUT_MS
     try {
       const answer = await egress.request(url, {
         method: 'POST',
@@ -187,7 +187,7 @@ export class SpanExporter {
   }
 
   async #wait(askedMs: number): Promise<void> {
-    const bounds = { baseMs: this.#pace.firstWaitMs, capMs: MAX_WAIT_MS }
+    const bounds = { baseMs: this.#timings.firstWaitMs, capMs: MAX_WAIT_MS }
     const { signal } = this.#closing
     const ms = Math.max(askedMs, fullJitter(this.#failures - 1, bounds))
     await wait(ms, undefined, { signal, ref: false }).catch(() => undefined)

@@ -13,7 +13,7 @@ suite('a code that was delivered to another endpoint', () => {
     test(`is not redeemed at ${name}`, async () => {
       await using server = await ProviderServer.start(name, ann)
       const site = new Site()
-      site.placeAt = (_, host) => (host === 'shop.test' ? 'shop' : 'evil')
+      site.realmAt = (_, host) => (host === 'shop.test' ? 'shop' : 'evil')
       server.callback = 'https://idp.gate.test/oauth2/callback'
       const shop = site.handler(methodAt(server, name), {}, { id: 'shop' })
       // Its owner reads every code that the gateway sends to its provider.

@@ -212,7 +212,7 @@ for (const [siteForm, others] of Object.entries(siteForms))
       const browser = new Browser(world)
       const got = await until(() => browser.open(start), { fits: ({ status }) => status === 200 })
       assert.equal(got.text, 'the agent')
-      // Another tunnel is the same place.
+      // Another tunnel is the same realm.
       await tunnel.close()
       await agent.listen({ proto: 'https', domain, forwardTo })
       browser.path.length = 0

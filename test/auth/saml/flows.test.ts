@@ -46,7 +46,7 @@ for (const [form, others] of Object.entries(forms))
       }
     })
 
-    test('SAML-15 a provider that begins by itself can lead only to hosts of the place', async () => {
+    test('SAML-15 a provider that begins by itself can lead only to hosts of the realm', async () => {
       const rig = rigOf()
       const refusals = {
         home: 'saml_target_missing',
@@ -133,7 +133,7 @@ for (const [form, others] of Object.entries(forms))
     test('nothing is handed to a host that does not require this sign-in now', async () => {
       const rig = rigOf()
       for (const found of [[], [CONFIG]]) {
-        rig.placesAt = () => found
+        rig.realmsAt = () => found
         const unasked = await rig.acs(signedResponse(rig.service, keys.idp), `${ORIGIN}/`)
         const asked = await rig.acs(
           signedResponse(rig.service, keys.idp, { inResponseTo: REQUEST_ID }),
@@ -164,7 +164,7 @@ for (const [form, others] of Object.entries(forms))
       const route = (match: string, hostports: string[]): SamlFixture => {
         const body = { match, match_type: 'path_prefix', saml: settingsOf(keys) }
         const rows = [edge(hostports), row('https_edge_route', 'edghtsrt_2', body, 'edghts_2')]
-        return new SamlFixture(settingsOf(keys), { placeId: 'edghtsrt_2', rows })
+        return new SamlFixture(settingsOf(keys), { realmId: 'edghtsrt_2', rows })
       }
       const wild = ['*.wild.test:443', 'one.example.test:443', 'two.example.test:443']
       const cases: readonly [rig: SamlFixture, relayState: string, target: string | undefined][] = [
@@ -192,7 +192,7 @@ for (const [form, others] of Object.entries(forms))
 
     test('SAML-17 a configuration of several hosts needs the host', async () => {
       const other = row('reserved_domain', 'rd_2', { domain: 'b.test', https_endpoint_configuration: CONFIG })
-      const rig = new SamlFixture(settingsOf(keys), { placeId: CONFIG, rows: [other] })
+      const rig = new SamlFixture(settingsOf(keys), { realmId: CONFIG, rows: [other] })
       assert.equal((await rig.acs(signedResponse(rig.service, keys.idp), '')).refusal, 'saml_target_missing')
       assert.ok(locationOf(await rig.acs(signedResponse(rig.service, keys.idp), 'https://b.test/')))
     })

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { SignedXml } from 'xml-crypto'
 import { ReplayGuard } from '#auth/saml/replay-guard.ts'
-import type { SamlSettings } from '#auth/saml/place.ts'
+import type { SamlSettings } from '#auth/saml/service-provider.ts'
 import { contentOf } from '../../http/pages/read-reply.ts'
 import { signedResponse, EMAIL, metadataXml, responseXml } from './documents.ts'
 import { REQUEST_ID, CONFIG, locationOf, fixturesWith, ROUTE, sharedKeys } from './support.ts'
@@ -223,14 +223,14 @@ suite('signing in with SAML', () => {
   test('what may be used once is remembered within bounds', () => {
     let now = 0
     const once = new ReplayGuard(() => now, 4)
-    assert.ok(once.claim('place', 'a', 10))
-    assert.ok(!once.claim('place', 'a', 10))
-    assert.ok(once.claim('place', 'b', 20))
-    // Full: a rejected sign-in is better than a replayed one. But it is full for one place, and not for another.
-    assert.ok(!once.claim('place', 'c', 20))
+    assert.ok(once.claim('realm', 'a', 10))
+    assert.ok(!once.claim('realm', 'a', 10))
+    assert.ok(once.claim('realm', 'b', 20))
+    // Full: a rejected sign-in is better than a replayed one. But it is full for one realm, and not for another.
+    assert.ok(!once.claim('realm', 'c', 20))
     assert.ok(once.claim('other', 'a', 10))
     now = 10
-    assert.ok(once.claim('place', 'c', 20))
-    assert.ok(!once.claim('place', 'b', 20))
+    assert.ok(once.claim('realm', 'c', 20))
+    assert.ok(!once.claim('realm', 'b', 20))
   })
 })

@@ -9,11 +9,11 @@ import type { SourceRow } from '#registry/records/source.ts'
 import { samlRoutes } from '#auth/saml/saml-routes.ts'
 import { ReplayGuard } from '#auth/saml/replay-guard.ts'
 import { samlMethod } from '#auth/saml/method.ts'
-import { samlAddresses, type SamlAddresses, type SamlSettings } from '#auth/saml/place.ts'
+import { samlAddresses, type SamlAddresses, type SamlSettings } from '#auth/saml/service-provider.ts'
 import { type ProviderResponse, answerIn } from '#auth/sign-in/provider-response.ts'
 import { sealState } from '#auth/sign-in/flow.ts'
 import { Seal } from '#auth/sign-in/seal.ts'
-import type { PlacesAt, SignInMethod } from '#auth/sign-in/sign-in.ts'
+import type { RealmsAt, SignInMethod } from '#auth/sign-in/sign-in.ts'
 import type { UserIdentity as User } from '#http/identity.ts'
 import { request } from '../../gateway/modules/support.ts'
 import { type Identity, issue } from '../../support/openssl.ts'
@@ -89,30 +89,30 @@ export const row = (kind: string, id: string, body: object, parent: string | nul
 /** Either the accepted user, or the reason for the rejection. */
 type Outcome = { readonly user: User } | { readonly refused: ErrorName | undefined }
 
-/** The central address and one place that it serves, without a network. */
+/** The central address and one realm that it serves, without a network. */
 export class SamlFixture {
   readonly records = new Records()
   readonly seal = new Seal(Buffer.alloc(32, 7))
   readonly ended: string[] = []
   readonly method: SignInMethod
   readonly service: SamlAddresses
-  /** Which places require sign-in at a host. */
-  placesAt: PlacesAt
+  /** Which realms require sign-in at a host. */
+  realmsAt: RealmsAt
   readonly #central: Handler
-  readonly #placeId: string
+  readonly #realmId: string
 
   constructor(
     settings: SamlSettings,
-    { placeId = ROUTE, rows = [] as SourceRow[], others = [] as readonly string[] } = {},
+    { realmId = ROUTE, rows = [] as SourceRow[], others = [] as readonly string[] } = {},
   ) {
-    this.#placeId = placeId
-    this.placesAt = () => [...others, placeId]
-    this.service = samlAddresses(placeId, info)
+    this.#realmId = realmId
+    this.realmsAt = () => [...others, realmId]
+    this.service = samlAddresses(realmId, info)
     this.records.snapshot([
       row('https_edge', 'edghts_1', { hostports: ['app.example.test:443', '*.wild.test:443'] }),
-      row('https_edge_route', ROUTE, { saml: placeId === ROUTE ? settings : null }, 'edghts_1'),
+      row('https_edge_route', ROUTE, { saml: realmId === ROUTE ? settings : null }, 'edghts_1'),
       ...others.map(id => row('https_edge_route', id, { match: `/${id}`, saml: settings }, 'edghts_1')),
-      row('endpoint_configuration', CONFIG, { saml: placeId === CONFIG ? settings : null }),
+      row('endpoint_configuration', CONFIG, { saml: realmId === CONFIG ? settings : null }),
       row('reserved_domain', 'rd_1', { domain: 'conf.example.test', https_endpoint_configuration: CONFIG }),
       ...rows,
     ])
@@ -121,10 +121,10 @@ export class SamlFixture {
       seal: this.seal,
       info,
       userSessions: { ended: async id => void this.ended.push(id) },
-      placesAt: (scheme, host) => this.placesAt(scheme, host),
+      realmsAt: (scheme, host) => this.realmsAt(scheme, host),
       log: testLog(),
     })
-    this.method = samlMethod({ placeId, settings, info, seal: this.seal, used: new ReplayGuard() })
+    this.method = samlMethod({ realmId, settings, info, seal: this.seal, used: new ReplayGuard() })
   }
 
   get(path: string): Promise<Reply> {
@@ -137,12 +137,12 @@ export class SamlFixture {
   }
 
   state(origin = ORIGIN): string {
-    return sealState(this.seal, { placeId: this.#placeId, origin, returnTo: '/x', flowId: 'f1' })
+    return sealState(this.seal, { realmId: this.#realmId, origin, returnTo: '/x', flowId: 'f1' })
   }
 
   acs(xml: string, relayState: string): Promise<Reply> {
     const form = { SAMLResponse: Buffer.from(xml).toString('base64'), RelayState: relayState }
-    return this.post(`/saml/${this.#placeId}/acs`, form)
+    return this.post(`/saml/${this.#realmId}/acs`, form)
   }
 
   /** What comes of an answer to `request`, from the central address to the endpoint. */
@@ -152,10 +152,10 @@ export class SamlFixture {
     return this.finished(new URL(locationOf(reply)), asked)
   }
 
-  /** What the endpoint at an address is handed; undefined when it is not sealed for this place. */
+  /** What the endpoint at an address is handed; undefined when it is not sealed for this realm. */
   handed(url: URL): ProviderResponse | undefined {
     assert.equal(url.pathname, '/.adit/signed-in')
-    return answerIn(url.searchParams, this.seal, { placeId: this.#placeId, origin: url.origin })
+    return answerIn(url.searchParams, this.seal, { realmId: this.#realmId, origin: url.origin })
   }
 
   async finished(url: URL, asked: string | undefined): Promise<Outcome> {
@@ -177,8 +177,8 @@ export const forms = { 'one route': [], 'several routes': ['edghtsrt_8', 'edghts
 
 /** Creates fixtures with these keys, and evaluates a response of the provider in them. */
 export const fixturesWith = (keys: Keys, others: readonly string[] = []) => ({
-  rigOf: (changes: Partial<SamlSettings> = {}, placeId = ROUTE): SamlFixture =>
-    new SamlFixture(settingsOf(keys, changes), { placeId, others }),
+  rigOf: (changes: Partial<SamlSettings> = {}, realmId = ROUTE): SamlFixture =>
+    new SamlFixture(settingsOf(keys, changes), { realmId, others }),
   sent: (rig: SamlFixture, wish: AssertionOptions = {}): Promise<Outcome> =>
     rig.outcome(signedResponse(rig.service, keys.idp, { inResponseTo: REQUEST_ID, ...wish }), REQUEST_ID),
 })

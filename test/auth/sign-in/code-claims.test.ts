@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { CodeClaims } from '#auth/sign-in/code-claims.ts'
 import { Clock } from './support.ts'
 
-const claim = (digest: string, placeId = 'route_1', network = '203.0.113.7') => ({ digest, placeId, network })
+const claim = (digest: string, realmId = 'route_1', network = '203.0.113.7') => ({ digest, realmId, network })
 
 suite('claims of codes', () => {
   test('are granted once, over all endpoints', () => {
@@ -25,8 +25,8 @@ suite('claims of codes', () => {
     assert.equal(claims.claim(claim('b')), 'first')
   })
 
-  test('of one network or one place do not take the room of others', () => {
-    const claims = new CodeClaims(Date.now, { perNetwork: 2, perPlace: 3, total: 5 })
+  test('of one network or one realm do not take the room of others', () => {
+    const claims = new CodeClaims(Date.now, { perNetwork: 2, perRealm: 3, total: 5 })
     const outcomes = (['one', 'two', 'three'] as const).map(each => claims.claim(claim(each)))
     assert.deepEqual(outcomes, ['first', 'first', 'full'])
     assert.equal(claims.claim(claim('four', 'route_1', '198.51.100.1')), 'first')

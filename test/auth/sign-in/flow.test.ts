@@ -291,7 +291,7 @@ suite('SEC-15: a state', () => {
     const { site, browser, method } = start()
     const seal = new Seal(Buffer.alloc(32, 7), { now: site.clock.now })
     const state = {
-      placeId: 'route_1',
+      realmId: 'route_1',
       origin: 'https://app.test',
       returnTo: '/there',
       flowId: IDP_INITIATED,

@@ -38,7 +38,7 @@ suite('sign-in without TLS', () => {
 
   test('is refused where the host does not require sign-in by HTTPS', async () => {
     const { site, browser } = start()
-    site.placeAt = scheme => (scheme === 'http' ? 'route_1' : undefined)
+    site.realmAt = scheme => (scheme === 'http' ? 'route_1' : undefined)
     const reply = await browser.go('http://app.test/')
     assert.deepEqual([reply.head.status, reply.refusal], [403, 'sign_in_https'])
     assert.deepEqual(cookiesOf(reply), [])

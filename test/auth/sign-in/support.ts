@@ -5,7 +5,7 @@ import type { Exchange, Handler, Reply } from '#http/exchange.ts'
 import { bodyOf } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import { Records } from '#registry/records/records.ts'
 import { CodeClaims } from '#auth/sign-in/code-claims.ts'
 import { createSignIn } from '#auth/sign-in/service.ts'
@@ -134,8 +134,8 @@ export class Site {
   /** What reached the service. */
   readonly sent: RequestHead[] = []
   readonly traces: RequestContext[] = []
-  /** Which place requires sign-in at a host. */
-  placeAt: (scheme: 'http' | 'https', host: string) => string | undefined = () => 'route_1'
+  /** Which realm requires sign-in at a host. */
+  realmAt: (scheme: 'http' | 'https', host: string) => string | undefined = () => 'route_1'
   /** Fields of what the service answers. */
   answer = ''
 
@@ -154,7 +154,7 @@ export class Site {
       key,
       records: this.book.records,
       userSessions: this.book,
-      placesAt: (scheme, host) => [this.placeAt(scheme, host) ?? []].flat(),
+      realmsAt: (scheme, host) => [this.realmAt(scheme, host) ?? []].flat(),
       log: testLog(),
       now: this.clock.now,
     })

@@ -5,7 +5,7 @@ import type { AgentCommand } from '#registry/directory.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { startGateway, TestAgent, type AgentSettings } from './support.ts'
 
-const excuses = {
+const unsupported = {
   restart: 'RestartUnsupportedError',
   stop: 'StopUnsupportedError',
   update: 'UpdateUnsupportedError',
@@ -36,8 +36,8 @@ for (const command of commands)
         [null, /too old/],
         [undefined, /too old/],
       ] as const
-      for (const [excuse, text] of rows) {
-        await using world = await online({ command: () => ({}) }, { [excuses[command]]: excuse })
+      for (const [reason, text] of rows) {
+        await using world = await online({ command: () => ({}) }, { [unsupported[command]]: reason })
         await assert.rejects(world.send(command), { code: `${command}_unsupported`, message: text })
         assert.deepEqual(world.agent.commands, [])
       }

@@ -1,11 +1,11 @@
 import type { Reply } from '#http/exchange.ts'
-import type { Asked } from '#http/pages.ts'
+import type { RefusedRequest } from '#http/pages.ts'
 import { Fields } from '#http/fields.ts'
 import { type PageAudience, withPage } from '#http/pages/send-page.ts'
 import { defaultTheme } from '#http/pages/theme.ts'
 
 /** What a page is made from: a request for a host with an Accept field. */
-export const asked = (host: string, accept = '*/*', method = 'GET'): NonNullable<Asked> => ({
+export const asked = (host: string, accept = '*/*', method = 'GET'): NonNullable<RefusedRequest> => ({
   method,
   host,
   fields: new Fields(`Accept: ${accept}\r\n`),

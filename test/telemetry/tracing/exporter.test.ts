@@ -5,7 +5,7 @@ import { createEgress } from '#base/egress-client.ts'
 import { Registry } from '#base/metrics.ts'
 import { Secret } from '#base/secrets.ts'
 import type { Span } from '#telemetry/tracing/request-span.ts'
-import { SpanExporter, type ExporterPace } from '#telemetry/tracing/span-exporter.ts'
+import { SpanExporter, type ExporterTimings } from '#telemetry/tracing/span-exporter.ts'
 import { Collector, unreachableUrl } from './support.ts'
 import { until } from '../../support/until.ts'
 
@@ -24,7 +24,7 @@ const span = (number: number): Span => ({
 })
 
 /** An exporter with short timers, its counters and its log. */
-function exporting(url: string, pace: Partial<ExporterPace> = {}) {
+function exporting(url: string, timings: Partial<ExporterTimings> = {}) {
   const registry = new Registry()
   const sent = registry.counter('sent', '')
   const dropped = registry.counter('dropped', '')
@@ -38,7 +38,7 @@ function exporting(url: string, pace: Partial<ExporterPace> = {}) {
     sent,
     dropped,
     log: { debug: write, info: write, warn: write, error: write },
-    pace: { gatherMs: 20, firstWaitMs: 1, ...pace },
+    timings: { gatherMs: 20, firstWaitMs: 1, ...timings },
   })
   const put = (from: number, count: number): void => {
     for (let at = from; at < from + count; at++) exporter.put(span(at))

@@ -44,7 +44,7 @@ suite('the dashboard of two processes on PostgreSQL', () => {
 
     await page.locator(`[id="${sent[0]?.requestId}"]`).click()
     await page.getByRole('heading', { level: 1, name: '/live/0' }).waitFor()
-    const steps = page.getByRole('list', { name: 'Way of the request' })
+    const steps = page.getByRole('list', { name: 'Path of the request' })
     await steps.locator('li.failed', { hasText: 'Service' }).getByText('responded with 500').waitFor()
     await page
       .getByRole('region', { name: 'Explanation' })

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { agentSnippets, type AgentPlace, type AgentSnippet } from '#ui/dashboard/agents/snippets.ts'
+import { agentSnippets, type SnippetValues, type AgentSnippet } from '#ui/dashboard/agents/snippets.ts'
 import { useAgentLink } from '#ui/dashboard/agents/agent-link.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
@@ -9,7 +9,7 @@ import { Tabs } from '#ui/dashboard/shell/tabs.tsx'
 import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 /** Where agents connect to. Names below localhost are known to browsers, but not to every agent. */
-async function loadPlace(): Promise<Omit<AgentPlace, 'token'>> {
+async function loadValues(): Promise<Omit<SnippetValues, 'token'>> {
   const { listeners, domain, version } = await api.status()
   const addressOf = (wanted: string): string | undefined => {
     const address = listeners.find(({ name }) => name === wanted)?.public_address
@@ -20,7 +20,7 @@ async function loadPlace(): Promise<Omit<AgentPlace, 'token'>> {
 
 /** The commands for a new credential, which wait for its agent. */
 export function AgentCommands({ id, token }: { id: string; token: string }): JSX.Element {
-  const loaded = useLoaded('agent address', loadPlace)
+  const loaded = useLoaded('agent address', loadValues)
   return (
     <>
       <p>Run this on the machine of the service, here with port 3000. The token is shown only once.</p>

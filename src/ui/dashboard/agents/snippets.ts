@@ -1,5 +1,5 @@
-/** What a snippet names. */
-export interface AgentPlace {
+/** What a snippet contains. */
+export interface SnippetValues {
   readonly token: string
   /** Where agents connect to. */
   readonly server: string
@@ -26,7 +26,7 @@ function sshCommand(address: string): string {
 }
 
 /** How an agent is started, for each kind of machine. */
-export function agentSnippets({ token, server, ssh, version }: AgentPlace): AgentSnippet[] {
+export function agentSnippets({ token, server, ssh, version }: SnippetValues): AgentSnippet[] {
   const commands = `adit config add-authtoken ${token}\nadit http 3000 --server ${server}`
   return [
     { name: 'macOS', install: npm(version), commands },

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { api } from '#ui/dashboard/api.ts'
 import { ResourceFields, ResourceHead } from '#ui/dashboard/kinds/detail-page.tsx'
-import type { ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
+import type { ResourceLocator } from '#ui/dashboard/kinds/resource-locator.ts'
 import { kindOf } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded, type Loaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
@@ -12,7 +12,7 @@ type Check = Awaited<ReturnType<typeof api.reserved_domains.check>>
 
 /** A domain on its way from DNS to a certificate. */
 export function DomainPage({ id }: { id: string }): JSX.Element {
-  const at: ResourcePlace = { collection: 'reserved_domains', id, parent: undefined }
+  const at: ResourceLocator = { collection: 'reserved_domains', id, parent: undefined }
   const loaded = useLoaded(`domain ${id}`, () => api.reserved_domains.get(id), {
     on: change => change.id === id,
   })

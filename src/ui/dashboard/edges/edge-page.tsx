@@ -6,7 +6,7 @@ import { ExplainForm } from '#ui/dashboard/edges/explain.tsx'
 import { ModuleChips } from '#ui/dashboard/edges/module-chips.tsx'
 import { inMatchOrder } from '#ui/dashboard/edges/route-order.ts'
 import { ResourceHead } from '#ui/dashboard/kinds/detail-page.tsx'
-import type { ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
+import type { ResourceLocator } from '#ui/dashboard/kinds/resource-locator.ts'
 import { resourceHref } from '#ui/dashboard/kinds/resource.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
@@ -17,7 +17,7 @@ type Route = Edge['routes'][number]
 
 /** An HTTPS edge: where it listens, its routes in match order, and what each does. */
 export function EdgePage({ id }: { id: string }): JSX.Element {
-  const at: ResourcePlace = { collection: 'https_edges', id, parent: undefined }
+  const at: ResourceLocator = { collection: 'https_edges', id, parent: undefined }
   const loaded = useLoaded(`edge ${id}`, () => api.https_edges.get(id), {
     on: ({ kind, id: changed }) => changed === id || kind === 'https_edge_route',
   })
@@ -95,7 +95,7 @@ function Routes({ edge: { id, routes } }: { edge: Edge }): JSX.Element {
 }
 
 function RouteCard({ edge, route }: { edge: string; route: Route }): JSX.Element {
-  const at: ResourcePlace = { collection: 'https_edge_routes', id: route.id, parent: edge }
+  const at: ResourceLocator = { collection: 'https_edge_routes', id: route.id, parent: edge }
   const backend = route.backend?.backend?.id
   return (
     <li class="card">

@@ -5,7 +5,7 @@ import { titleOf } from '#contract/names.ts'
 import { call } from '#ui/dashboard/api.ts'
 import { inRunOrder } from '#ui/dashboard/edges/route-order.ts'
 import { Confirmed } from '#ui/dashboard/kinds/confirm.tsx'
-import { addressOf, type ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
+import { addressOf, type ResourceLocator } from '#ui/dashboard/kinds/resource-locator.ts'
 import { asWritten } from '#ui/dashboard/kinds/draft.ts'
 import { formFields } from '#ui/dashboard/kinds/form-model.ts'
 import { Form } from '#ui/dashboard/kinds/form-page.tsx'
@@ -13,7 +13,7 @@ import { kindOf, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { Dialog, toast } from '#ui/dashboard/shell/parts.tsx'
 
 /** The modules of a resource in the order in which they run; each opens its form. */
-export function ModuleChips(props: { at: ResourcePlace; resource: Resource; label: string }): JSX.Element {
+export function ModuleChips(props: { at: ResourceLocator; resource: Resource; label: string }): JSX.Element {
   const { at, resource } = props
   const [open, setOpen] = useState<string>()
   const names = Object.keys(kindOf(at.collection).modules)
@@ -66,7 +66,7 @@ export function ModuleChips(props: { at: ResourcePlace; resource: Resource; labe
 const isOff = (value: unknown): boolean => isPlainObject(value) && value['enabled'] === false
 
 function ModuleDialog(props: {
-  at: ResourcePlace
+  at: ResourceLocator
   name: string
   value: unknown
   close: () => void

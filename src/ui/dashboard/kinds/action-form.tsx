@@ -3,14 +3,14 @@ import { useState } from 'preact/hooks'
 import type { Action } from '#contract/kind.ts'
 import { titleOf } from '#contract/names.ts'
 import { call } from '#ui/dashboard/api.ts'
-import { addressOf, type ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
+import { addressOf, type ResourceLocator } from '#ui/dashboard/kinds/resource-locator.ts'
 import { formFields } from '#ui/dashboard/kinds/form-model.ts'
 import { Form } from '#ui/dashboard/kinds/form-page.tsx'
 import { kindOf, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import { Fields } from '#ui/dashboard/kinds/value.tsx'
 
 /** Actions that ask for something and show a result, such as whether an address is allowed. */
-export function ActionForms({ at }: { at: ResourcePlace }): JSX.Element {
+export function ActionForms({ at }: { at: ResourceLocator }): JSX.Element {
   const actions = Object.entries(kindOf(at.collection).actions)
   return (
     <>
@@ -23,7 +23,7 @@ export function ActionForms({ at }: { at: ResourcePlace }): JSX.Element {
   )
 }
 
-function ActionForm(props: { at: ResourcePlace; name: string; action: Action }): JSX.Element {
+function ActionForm(props: { at: ResourceLocator; name: string; action: Action }): JSX.Element {
   const { at, name, action } = props
   const [result, setResult] = useState<Resource>()
   const address = addressOf(at)

@@ -3,7 +3,7 @@ import type { Action, Kind } from '#contract/kind.ts'
 import { childrenOf } from '#contract/kinds/index.ts'
 import { titleOf } from '#contract/names.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
-import { addressOf, useResource, type ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
+import { addressOf, useResource, type ResourceLocator } from '#ui/dashboard/kinds/resource-locator.ts'
 import { lazy } from '#ui/dashboard/shell/lazy.tsx'
 import { CopyAsCall, type CallParts } from '#ui/dashboard/kinds/api-call.tsx'
 import { Children } from '#ui/dashboard/kinds/children.tsx'
@@ -33,7 +33,7 @@ const uses: Readonly<Record<string, ComponentType<{ id: string }>>> = {
 const ActionForms = lazy(async () => (await import('#ui/dashboard/kinds/action-form.tsx')).ActionForms)
 
 /** The page of one resource of any kind. */
-export function DetailPage(at: ResourcePlace): JSX.Element {
+export function DetailPage(at: ResourceLocator): JSX.Element {
   const loaded = useResource(at)
   return (
     <Shown of={loaded} title={titleOf(kindOf(at.collection).name)}>
@@ -42,7 +42,7 @@ export function DetailPage(at: ResourcePlace): JSX.Element {
   )
 }
 
-function Detail(props: { at: ResourcePlace; resource: Resource; reload: () => void }): JSX.Element {
+function Detail(props: { at: ResourceLocator; resource: Resource; reload: () => void }): JSX.Element {
   const { at, resource, reload } = props
   const kind = kindOf(at.collection)
   const Use = uses[at.collection]
@@ -65,14 +65,14 @@ const isPlain = ([, { input, output }]: [string, Action]): boolean => !input && 
 const isPossible = ({ method, path }: Action, resource: Resource): boolean =>
   method !== 'DELETE' || resource[path.slice(1)] !== null
 
-function callOf(at: ResourcePlace, word: string): CallParts | undefined {
+function callOf(at: ResourceLocator, word: string): CallParts | undefined {
   const operation = operationOf(at.collection, word)
   return operation && { operation, params: addressOf(at) }
 }
 
 /** The name of a resource with what can be done with it. */
 export function ResourceHead(props: {
-  at: ResourcePlace
+  at: ResourceLocator
   resource: Resource
   reload: () => void
   children?: ComponentChildren
@@ -116,7 +116,7 @@ export function ResourceHead(props: {
   )
 }
 
-function DeleteButton({ at, kind, name }: { at: ResourcePlace; kind: Kind; name: string }): JSX.Element {
+function DeleteButton({ at, kind, name }: { at: ResourceLocator; kind: Kind; name: string }): JSX.Element {
   return (
     <Confirmed
       label="Delete"

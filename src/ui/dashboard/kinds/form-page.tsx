@@ -6,7 +6,7 @@ import { titleOf, wordsOf } from '#contract/names.ts'
 import { call, operationOf } from '#ui/dashboard/api.ts'
 import { CopyAsCall } from '#ui/dashboard/kinds/api-call.tsx'
 import { FormError, Group } from '#ui/dashboard/kinds/controls.tsx'
-import { addressOf, useResource, type ResourcePlace } from '#ui/dashboard/kinds/resource-place.ts'
+import { addressOf, useResource, type ResourceLocator } from '#ui/dashboard/kinds/resource-locator.ts'
 import {
   asWritten,
   changedBody,
@@ -58,7 +58,7 @@ export function CreatePage({ collection }: { collection: Collection }): JSX.Elem
 }
 
 /** The form that changes a resource of any kind. Only what was changed is sent. */
-export function EditPage(at: ResourcePlace): JSX.Element {
+export function EditPage(at: ResourceLocator): JSX.Element {
   const kind = kindOf(at.collection)
   const fields = formFields(kind.shape, 'update')
   return (

@@ -10,7 +10,7 @@ import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
 import { PageHead, Shown, Snippet, Time } from '#ui/dashboard/shell/parts.tsx'
 import { LastChange } from '#ui/dashboard/traffic/last-change.tsx'
-import { namesOnWay, type NamesOnWay } from '#ui/dashboard/traffic/names-on-way.ts'
+import { resourceNames, type ResourceNames } from '#ui/dashboard/traffic/resource-names.ts'
 import { RelatedTabs } from '#ui/dashboard/traffic/related.tsx'
 import { stepsOf, type PathStep } from '#ui/dashboard/traffic/steps.ts'
 import { Timing } from '#ui/dashboard/traffic/timing.tsx'
@@ -21,7 +21,7 @@ type Reason = Awaited<ReturnType<typeof api.requests.reason>>
 export function RequestPage({ id }: { id: string }): JSX.Element {
   const loaded = useLoaded(id, async () => {
     const request = await api.requests.get(id)
-    const [reason, names] = await Promise.all([api.requests.reason(id), namesOnWay(request)])
+    const [reason, names] = await Promise.all([api.requests.reason(id), resourceNames(request)])
     return { request, reason, names }
   })
   const operation = operationOf('requests', 'get')
@@ -56,7 +56,7 @@ export function RequestPage({ id }: { id: string }): JSX.Element {
 const marks = { passed: '✓', answered: '●', failed: '✕', not_reached: '–' } as const
 
 const Path = ({ steps }: { steps: readonly PathStep[] }): JSX.Element => (
-  <ol class="path-steps" aria-label="Way of the request">
+  <ol class="path-steps" aria-label="Path of the request">
     {steps.map(({ name, detail, state, verdict, href: to }, at) => (
       <li key={at} class={state}>
         <strong>{name}</strong>
@@ -112,7 +112,7 @@ const NamedId = ({ id, name }: { id: string; name: string | undefined }): JSX.El
   </>
 )
 
-function Facts({ request, names }: { request: EndedRequest; names: NamesOnWay }): JSX.Element {
+function Facts({ request, names }: { request: EndedRequest; names: ResourceNames }): JSX.Element {
   const ids = [
     ['Edge', request.edge_id],
     ['Backend', request.backend_id],

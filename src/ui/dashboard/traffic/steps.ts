@@ -2,10 +2,10 @@ import { titleOf } from '#contract/names.ts'
 import { answeringModule, isFixedResponse, type EndedRequest } from '#contract/request-responder.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { href } from '#ui/dashboard/router.ts'
-import type { NamesOnWay } from '#ui/dashboard/traffic/names-on-way.ts'
+import type { ResourceNames } from '#ui/dashboard/traffic/resource-names.ts'
 import { shortTime } from '#ui/dashboard/traffic/request-text.ts'
 
-/** One station of a request. */
+/** One step of the path of a request. */
 export interface PathStep {
   readonly name: string
   readonly detail: string
@@ -15,7 +15,7 @@ export interface PathStep {
   readonly href?: string
 }
 
-/** Where each party stands on the way; `visitor` is rejected by a module, before any, or by what responds at the end. */
+/** The step that failed. A `visitor` is rejected by a module, before any, or by what responds at the end. */
 function failedStep(request: EndedRequest): string | undefined {
   if (request.failed === null) return undefined
   const module = answeringModule(request)
@@ -34,13 +34,13 @@ const edgeCollection = (id: string): string =>
 
 type Step = Omit<PathStep, 'state' | 'verdict'>
 
-function gatewayStep(request: EndedRequest, names: NamesOnWay): Step {
+function gatewayStep(request: EndedRequest, names: ResourceNames): Step {
   const { edge_id: edge } = request
   if (edge === null) return { name: 'Gateway', detail: request.host }
   return { name: 'Gateway', detail: names.get(edge) ?? edge, href: href([edgeCollection(edge), edge]) }
 }
 
-function routeStep(request: EndedRequest, names: NamesOnWay): Step[] {
+function routeStep(request: EndedRequest, names: ResourceNames): Step[] {
   const { route_id: route } = request
   if (route === null) return []
   const to = routeHref(request)
@@ -48,7 +48,7 @@ function routeStep(request: EndedRequest, names: NamesOnWay): Step[] {
 }
 
 /** What is behind the modules. A tunnel has no backend, and a fixed response no service. */
-function serving(request: EndedRequest, names: NamesOnWay): Step[] {
+function serving(request: EndedRequest, names: ResourceNames): Step[] {
   const { backend_id: backend, tunnel_id: tunnel, edge_id: edge, failed } = request
   const steps: Step[] = []
   if (edge !== null || failed === 'edge') {
@@ -71,7 +71,7 @@ const failure = ({ failed, error_code, complete, status }: EndedRequest): string
   failed === 'upstream' && error_code === null && complete ? `responded with ${status}` : 'stopped here'
 
 /** The way of a request from the client to the service, with the step that responded. */
-export function stepsOf(request: EndedRequest, names: NamesOnWay): PathStep[] {
+export function stepsOf(request: EndedRequest, names: ResourceNames): PathStep[] {
   const all: Step[] = [
     { name: 'Client', detail: request.ip, href: href(['requests'], { filter: `ip:${request.ip}` }) },
     {

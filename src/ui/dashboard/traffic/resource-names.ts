@@ -3,8 +3,8 @@ import { api, call } from '#ui/dashboard/api.ts'
 import { collectionOfId, kindOf, nameOf, type Resource } from '#ui/dashboard/kinds/resource.ts'
 import type { EndedRequest } from '#contract/request-responder.ts'
 
-/** What the resources on the way of a request are called, by id. Those that are deleted meanwhile are not in it. */
-export type NamesOnWay = ReadonlyMap<string, string>
+/** The names of the resources that served a request, by id, without those that were deleted meanwhile. */
+export type ResourceNames = ReadonlyMap<string, string>
 
 /** The name of a resource; the kind of one without a name. */
 async function nameById(id: string): Promise<[string, string][]> {
@@ -19,11 +19,11 @@ async function routeById(edge: string, id: string): Promise<[string, string][]> 
   return [[id, (await api.https_edge_routes.get(edge, id)).match]]
 }
 
-export async function namesOnWay({
+export async function resourceNames({
   edge_id: edge,
   route_id: route,
   backend_id: backend,
-}: EndedRequest): Promise<NamesOnWay> {
+}: EndedRequest): Promise<ResourceNames> {
   const found = await Promise.allSettled([
     ...[edge, backend].flatMap(id => (id === null ? [] : nameById(id))),
     ...(edge === null || route === null ? [] : [routeById(edge, route)]),

@@ -15,7 +15,7 @@ export interface ModuleContext {
   readonly ownerId?: string
   /** The record that has the module; an endpoint configuration applies to any number of tunnels. */
   readonly recordId?: string
-  /** The options of the tunnel's agent, if the place is a tunnel. */
+  /** The options of the tunnel's agent, if it is one. */
   readonly agent?: BindOptions
   /** How its requests are counted. */
   readonly usage?: UsageSeries

@@ -21,17 +21,17 @@ export const reloading = (kind: Kind, id?: string): Reloading => ({
   ...(kind.live && !isOnlineKind(kind.name) && { everyMs: LIVE_MS }),
 })
 
-export interface ResourcePlace {
+export interface ResourceLocator {
   readonly collection: Collection
   readonly id: string
   readonly parent: string | undefined
 }
 
 /** The arguments that name a resource in its path. */
-export const addressOf = ({ id, parent }: ResourcePlace): string[] =>
+export const addressOf = ({ id, parent }: ResourceLocator): string[] =>
   parent === undefined ? [id] : [parent, id]
 
-export function useResource(at: ResourcePlace) {
+export function useResource(at: ResourceLocator) {
   const kind = kindOf(at.collection)
   return useLoaded(
     `${at.collection} ${at.parent ?? ''} ${at.id}`,

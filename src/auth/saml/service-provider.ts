@@ -18,7 +18,7 @@ export interface SamlAddresses {
 }
 
 /** A route or endpoint configuration with SAML sign-in. */
-export interface SamlPlace extends SamlAddresses {
+export interface SamlServiceProvider extends SamlAddresses {
   readonly id: string
   readonly settings: SamlSettings
   readonly provider: IdentityProvider
@@ -39,7 +39,11 @@ export function providerOf(settings: SamlSettings): IdentityProvider {
   return known
 }
 
-export const samlPlace = (id: string, settings: SamlSettings, info: GatewayInfo): SamlPlace => ({
+export const samlServiceProvider = (
+  id: string,
+  settings: SamlSettings,
+  info: GatewayInfo,
+): SamlServiceProvider => ({
   id,
   settings,
   provider: providerOf(settings),

@@ -1,4 +1,4 @@
-import type { ModuleContext } from '#http/place.ts'
+import type { ModuleContext } from '#http/module-context.ts'
 import { openSession } from '#auth/sign-in/auth-session.ts'
 import { AuthSessions, endSession, type FoundSession } from '#auth/sign-in/auth-sessions.ts'
 import type { Shared } from '#auth/sign-in/shared.ts'
@@ -10,8 +10,8 @@ export interface Offered extends SignInOffer {
   readonly sessions: AuthSessions
 }
 
-/** The sessions of one place. A browser has one there, of one of the offers. */
-export class PlaceSessions {
+/** The sessions of one realm. A browser has one there, of one of the offers. */
+export class RealmSessions {
   readonly offers: readonly Offered[]
   readonly #shared: Shared
 

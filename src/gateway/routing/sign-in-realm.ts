@@ -9,7 +9,7 @@ export const requiresSignIn = (row: ModuleSources['rows'][number]): boolean =>
  * The id of what makes an endpoint require sign-in: the record with the module, or the tunnel whose agent requested it.
  * Undefined without sign-in.
  */
-export function signInPlaceOf({ rows, agent }: ModuleSources, tunnelId?: string): string | undefined {
+export function signInRealmOf({ rows, agent }: ModuleSources, tunnelId?: string): string | undefined {
   const row = rows.find(requiresSignIn)
   if (row !== undefined) return row.id
   return agent !== undefined && (isSet(agent.OAuth) || isSet(agent.OIDC)) ? tunnelId : undefined
