@@ -29,19 +29,17 @@ interface Servers {
   readonly bare: HandshakeTarget
 }
 
-async function* shake(
-  shakers: HandshakeLoad,
+async function* handshakes(
+  load: HandshakeLoad,
   work: 'full' | 'resumed',
   servers: Servers,
 ): AsyncGenerator<Row> {
   // Repeated before each workload, as tickets last only for minutes.
-  for (const each of Object.values(servers)) await shakers.visit(each)
+  for (const each of Object.values(servers)) await load.visit(each)
   // Warm up the compiler.
-  for (const each of Object.values(servers)) await shakers.rate(work, each)
-  const contestants = Object.entries(servers).map(
-    ([name, each]) => [name, () => shakers.rate(work, each)] as const,
-  )
-  const { many = [], one = [], bare = [] } = await inTurn(Object.fromEntries(contestants))
+  for (const each of Object.values(servers)) await load.rate(work, each)
+  const runs = Object.entries(servers).map(([name, each]) => [name, () => load.rate(work, each)] as const)
+  const { many = [], one = [], bare = [] } = await inTurn(Object.fromEntries(runs))
   const against = [
     { name: 'vs a server with 1', peer: one, atLeast: 0.95 },
     { name: 'vs bare node:tls with 1', peer: bare, atLeast: 0.95 },
@@ -79,7 +77,7 @@ export async function* certificates(): AsyncGenerator<Row> {
     one: { pid: one.pid, port: one.port, names: onlyName(first.name) },
     bare: await barePeer(parts, first),
   }
-  using shakers = new HandshakeLoad()
-  yield* shake(shakers, 'full', servers)
-  yield* shake(shakers, 'resumed', servers)
+  using load = new HandshakeLoad()
+  yield* handshakes(load, 'full', servers)
+  yield* handshakes(load, 'resumed', servers)
 }

@@ -31,7 +31,7 @@ const works: readonly { readonly name: string; readonly of: (peer: Weighed) => P
 ]
 
 interface Weighed {
-  readonly door: Address
+  readonly address: Address
   readonly pids: readonly number[]
   readonly folder: string
 }
@@ -48,9 +48,11 @@ async function settled(peer: Weighed): Promise<Memory> {
 
 async function underLoad(peer: Weighed, path: string, connections: number): Promise<Memory> {
   const load = { isOver: false }
-  const running = wrk(peer.door, { path, connections, seconds: Math.max(5, seconds) }, peer.folder).finally(
-    () => (load.isOver = true),
-  )
+  const running = wrk(
+    peer.address,
+    { path, connections, seconds: Math.max(5, seconds) },
+    peer.folder,
+  ).finally(() => (load.isOver = true))
   let [server, agent] = now(peer)
   while (!load.isOver) {
     await setTimeout(SAMPLE_MS)
@@ -64,7 +66,7 @@ async function underLoad(peer: Weighed, path: string, connections: number): Prom
 async function withIdleClients(peer: Weighed): Promise<Memory> {
   const child = program('idle-program.ts')
   try {
-    const job: IdleJob = { ...peer.door, tls: false, count: IDLE_CLIENTS, path: '/', stall: false }
+    const job: IdleJob = { ...peer.address, tls: false, count: IDLE_CLIENTS, path: '/', stall: false }
     const { open } = await ask<IdleAnswer>(child, job)
     if (open !== IDLE_CLIENTS) throw new Error(`only ${open} clients are open`)
     return await settled(peer)
@@ -84,7 +86,7 @@ export async function* memory(): AsyncGenerator<Row> {
   const target = { http: port, tcp: port, grpc: port }
   const weighed = ({ http, pids }: Contender): Weighed => {
     if (http === undefined) throw new Error('it has no port for HTTP')
-    return { door: http, pids, folder }
+    return { address: http, pids, folder }
   }
   const ours = weighed(parts.use(await aditTunnel(folder, { http: port, tcp: port })))
   const theirs = weighed(parts.use(await frp(folder, target)))

@@ -130,8 +130,8 @@ export async function* tunnel(): AsyncGenerator<Row> {
   for (const work of workloads) {
     if (!work.name.includes(wantedWork)) continue
     const able = field.contenders.flatMap(contender => {
-      const door = contender[work.door]
-      return door ? [[contender.name, () => work.measure(door, contender, field.folder)] as const] : []
+      const address = contender[work.protocol]
+      return address ? [[contender.name, () => work.measure(address, contender, field.folder)] as const] : []
     })
     yield* rowsOf(work, await interleave(Object.fromEntries(able)))
   }

@@ -38,8 +38,8 @@ export async function* workers(): AsyncGenerator<Row> {
   }
   for (const work of workloads.filter(({ name }) => COMPARED.has(name))) {
     const able = [...contenders].flatMap(([count, contender]) => {
-      const door = contender[work.door]
-      return door ? [[nameOf(count), () => work.measure(door, contender, folder)] as const] : []
+      const address = contender[work.protocol]
+      return address ? [[nameOf(count), () => work.measure(address, contender, folder)] as const] : []
     })
     const results = await interleave(Object.fromEntries(able))
     const [shown] = work.shown

@@ -34,10 +34,10 @@ const tickets = new Map<string, Buffer>()
 const placeOf = (port: number, name: string): string => `${port} ${name}`
 
 /** One connection from start to end, seen by both sides. */
-function shake(
+function handshake(
   port: number,
   name: string,
-  shaken: (socket: TLSSocket) => void,
+  handshaken: (socket: TLSSocket) => void,
   ticket?: Buffer,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -55,7 +55,7 @@ function shake(
   )
   socket.once('secureConnect', () => {
     try {
-      shaken(socket)
+      handshaken(socket)
     } catch (error) {
       socket.destroy()
       reject(error)
@@ -67,7 +67,7 @@ function shake(
 
 /** The ticket comes after the handshake, in a separate message. */
 function visit(port: number, name: string): Promise<void> {
-  return shake(port, name, socket => {
+  return handshake(port, name, socket => {
     if (socket.getPeerX509Certificate()?.checkHost(name) === undefined)
       throw new Error(`${name}: the certificate is another's`)
     socket.once('session', ticket => {
@@ -93,7 +93,7 @@ async function measure(job: Exclude<HandshakeJob, { work: 'visit' }>): Promise<H
   const start = performance.now()
   const end = start + milliseconds
   let done = 0
-  const shaken = (socket: TLSSocket): void => {
+  const handshaken = (socket: TLSSocket): void => {
     if (socket.isSessionReused() !== resumes) throw new Error(`the handshake was not ${job.work}`)
     done++
     socket.end()
@@ -101,7 +101,7 @@ async function measure(job: Exclude<HandshakeJob, { work: 'visit' }>): Promise<H
   const work = async (): Promise<void> => {
     while (performance.now() < end) {
       const name = names[Math.floor(Math.random() * names.length)] ?? ''
-      await shake(port, name, shaken, resumes ? tickets.get(placeOf(port, name)) : undefined)
+      await handshake(port, name, handshaken, resumes ? tickets.get(placeOf(port, name)) : undefined)
     }
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, work))

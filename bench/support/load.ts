@@ -41,15 +41,12 @@ const median = (values: readonly number[]): number => {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
-/** Runs all contestants interleaved, the first round to warm up, and takes medians. */
-export async function alternate(
-  contestants: readonly (() => Promise<number>)[],
-  rounds = 7,
-): Promise<number[]> {
-  const results: number[][] = contestants.map(() => [])
+/** Interleaves the measurements, the first round to warm up, and takes medians. */
+export async function alternate(runs: readonly (() => Promise<number>)[], rounds = 7): Promise<number[]> {
+  const results: number[][] = runs.map(() => [])
   for (let round = 0; round <= rounds; round++) {
-    for (const [index, contestant] of contestants.entries()) {
-      const value = await contestant()
+    for (const [index, run] of runs.entries()) {
+      const value = await run()
       if (round > 0) results[index]?.push(value)
     }
   }

@@ -19,8 +19,8 @@ interface Weight {
 }
 
 const idle = (adit: AditTunnel, job: Pick<IdleJob, 'tls' | 'count' | 'path' | 'stall'>): IdleJob => {
-  const door = job.tls ? adit.https : adit.http
-  return { port: door?.port ?? 0, host: door?.host ?? '', ...job }
+  const address = job.tls ? adit.https : adit.http
+  return { port: address?.port ?? 0, host: address?.host ?? '', ...job }
 }
 
 /** The quick run opens a tenth: it shows that everything works, not the memory. */

@@ -33,8 +33,8 @@ interface Absolute {
 
 export interface Workload {
   readonly name: string
-  readonly door: 'http' | 'https' | 'http2' | 'tcp' | 'grpc'
-  readonly measure: (door: Address, contender: Contender, folder: string) => Promise<Figures>
+  readonly protocol: 'http' | 'https' | 'http2' | 'tcp' | 'grpc'
+  readonly measure: (address: Address, contender: Contender, folder: string) => Promise<Figures>
   readonly shown: readonly Figure[]
   readonly absolute?: readonly Absolute[]
 }
@@ -97,8 +97,8 @@ async function withCpu<F extends { readonly perSecond: number }>({ pids }: Conte
 
 const http =
   (work: Omit<HttpWork, 'seconds'>): Workload['measure'] =>
-  async (door, contender, folder) => {
-    const figures = await withCpu(contender, () => wrk(door, { ...work, seconds }, folder))
+  async (address, contender, folder) => {
+    const figures = await withCpu(contender, () => wrk(address, { ...work, seconds }, folder))
     return {
       ...figures,
       resident: residentOf(contender),
@@ -117,11 +117,11 @@ const atRest: Workload['measure'] = async (_door, contender) => {
 const grpc =
   (work: GrpcJob['work'], calls: number): Workload['measure'] =>
   async (_door, contender) => {
-    const door = contender.grpc
-    if (door === undefined) throw new Error('it has no address for gRPC')
+    const address = contender.grpc
+    if (address === undefined) throw new Error('it has no address for gRPC')
     const child = program('grpc-load-program.ts')
     try {
-      const job: GrpcJob = { ...door, work, calls, milliseconds: seconds * 1000 }
+      const job: GrpcJob = { ...address, work, calls, milliseconds: seconds * 1000 }
       return { ...(await withCpu(contender, () => ask<GrpcFigures>(child, job))) }
     } finally {
       child.kill()
@@ -130,20 +130,20 @@ const grpc =
 
 const http2 =
   (work: Omit<Http2Work, 'seconds'>): Workload['measure'] =>
-  async (door, contender) => {
+  async (address, contender) => {
     const figures = await withCpu(contender, async () => ({
-      perSecond: await h2load(door, { ...work, seconds }),
+      perSecond: await h2load(address, { ...work, seconds }),
     }))
     return { ...figures, bytesPerSecond: figures.perSecond * BULK_BYTES }
   }
 
 /** The latency of a small request during four bulk transfers. */
-const besideBulk: Workload['measure'] = async (door, _contender, folder) => {
-  const bulk = wrk(door, { path: '/bulk', connections: 4, seconds: seconds + 1 }, folder)
+const besideBulk: Workload['measure'] = async (address, _contender, folder) => {
+  const bulk = wrk(address, { path: '/bulk', connections: 4, seconds: seconds + 1 }, folder)
   // Errors of the bulk transfers are reported when they are awaited below.
   bulk.catch(() => undefined)
   await setTimeout(500)
-  const { p50Ms } = await wrk(door, { path: '/', connections: 1, seconds }, folder)
+  const { p50Ms } = await wrk(address, { path: '/', connections: 1, seconds }, folder)
   await bulk
   return { p50Ms }
 }
@@ -180,16 +180,16 @@ const memory: Figure = {
 const small = (connections: number) => http({ path: '/', connections })
 
 export const workloads: readonly Workload[] = [
-  { name: 'at rest, server and agent', door: 'http', measure: atRest, shown: [memory] },
+  { name: 'at rest, server and agent', protocol: 'http', measure: atRest, shown: [memory] },
   {
     name: 'small answers, 1 connection',
-    door: 'http',
+    protocol: 'http',
     measure: small(1),
     shown: [requests(0.5, 0.85), p50, p99],
   },
   {
     name: 'small answers, 64 connections',
-    door: 'http',
+    protocol: 'http',
     measure: small(64),
     shown: [requests(0.75, 1, 2.5), p50, p99Within, cpu, memory],
     absolute: [
@@ -199,92 +199,92 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'small answers, 256 connections',
-    door: 'http',
+    protocol: 'http',
     measure: small(256),
     shown: [requests(0.85, 1.2, 2.5), p50, p99Within],
   },
   {
     name: 'headers of a browser, 64 connections',
-    door: 'http',
+    protocol: 'http',
     measure: http({ path: '/', connections: 64, headers: BROWSER }),
     shown: [requests(0.6, 1)],
   },
   {
     name: '10 MiB down, 4 connections',
-    door: 'http',
+    protocol: 'http',
     measure: http({ path: '/bulk', connections: 4 }),
     shown: [bytes({ nginx: atLeast(0.45), 'nginx -> nginx': atLeast(0.4), frp: atLeast(1.2) })],
   },
   {
     name: '10 MiB up, 4 connections',
-    door: 'http',
+    protocol: 'http',
     measure: http({ path: '/up', connections: 4, upload: true }),
     shown: [bytes({ nginx: atLeast(0.6), 'nginx -> nginx': atLeast(0.6), frp: atLeast(1.2) })],
   },
   {
     name: 'small beside four of 10 MiB',
-    door: 'http',
+    protocol: 'http',
     measure: besideBulk,
     shown: [{ key: 'p50Ms', label: 'p50', show: milliseconds, targets: { 'nginx -> nginx': atMost(0.5) } }],
   },
   {
     name: 'HTTPS, small, 64 connections',
-    door: 'https',
+    protocol: 'https',
     measure: http({ path: '/', connections: 64, tls: true }),
     shown: [requests(0.65, 1)],
   },
   {
     name: 'HTTPS, 10 MiB down, 4 connections',
-    door: 'https',
+    protocol: 'https',
     measure: http({ path: '/bulk', connections: 4, tls: true }),
     shown: [bytes({ nginx: atLeast(0.7) })],
   },
   {
     name: 'HTTPS, a handshake per request, 16',
-    door: 'https',
+    protocol: 'https',
     measure: http({ path: '/', connections: 16, tls: true, headers: ['Connection: close'] }),
     shown: [requests(0.5, 1)],
   },
   {
     name: 'HTTP/2, small, 16 connections of 8 streams',
-    door: 'http2',
+    protocol: 'http2',
     measure: http2({ path: '/', connections: 16, streams: 8 }),
     shown: [requests(1, 1)],
     absolute: [{ key: 'serverUs', label: 'CPU of the server', unit: 'us', target: atMost(18) }],
   },
   {
     name: 'HTTP/2, 10 MiB down, 1 connection of 4 streams',
-    door: 'http2',
+    protocol: 'http2',
     measure: http2({ path: '/bulk', connections: 1, streams: 4 }),
     shown: [bytes({ nginx: atLeast(0.7) })],
   },
   {
     name: 'gRPC, unary calls, 32 at a time',
-    door: 'grpc',
+    protocol: 'grpc',
     measure: grpc('unary', 32),
     shown: [requests(0.8, 1), cpu],
   },
   {
     name: 'gRPC, messages there and back, 32 streams',
-    door: 'grpc',
+    protocol: 'grpc',
     measure: grpc('stream', 32),
     shown: [requests(0.8, 1), cpu],
   },
   {
     name: 'TCP round trips, 1 connection',
-    door: 'tcp',
+    protocol: 'tcp',
     measure: tcp('echo', 1),
     shown: [roundTrips(0.9, 1.5)],
   },
   {
     name: 'TCP round trips, 64 connections',
-    door: 'tcp',
+    protocol: 'tcp',
     measure: tcp('echo', 64),
     shown: [roundTrips(2, 1.8)],
   },
   {
     name: 'TCP bulk, 4 connections',
-    door: 'tcp',
+    protocol: 'tcp',
     measure: tcp('bulk', 4),
     shown: [bytes({ 'stunnel pair': atLeast(1.1), frp: atLeast(1.1) })],
   },

@@ -40,11 +40,11 @@ function uploadScript(folder: string): string {
 }
 
 /** Requests over kept-alive connections, one at a time on each, for some seconds. */
-export async function wrk(door: Address, work: HttpWork, folder: string): Promise<HttpFigures> {
+export async function wrk(address: Address, work: HttpWork, folder: string): Promise<HttpFigures> {
   const { path, connections, seconds, tls = false, headers = [], upload = false } = work
   const script = upload ? uploadScript(folder) : work.script
-  const line = `-t1 -c${connections} -d${seconds}s --timeout 30s --latency ${tls ? 'https' : 'http'}://127.0.0.1:${door.port}${path}`
-  const fields = [`Host: ${door.host}`, ...headers].flatMap(header => ['-H', header])
+  const line = `-t1 -c${connections} -d${seconds}s --timeout 30s --latency ${tls ? 'https' : 'http'}://127.0.0.1:${address.port}${path}`
+  const fields = [`Host: ${address.host}`, ...headers].flatMap(header => ['-H', header])
   const output = await outputOf(needTool('wrk'), [
     ...splitArguments(line),
     ...fields,
@@ -66,9 +66,9 @@ export interface Http2Work {
 }
 
 /** HTTP/2 requests per second. */
-export async function h2load(door: Address, work: Http2Work): Promise<number> {
+export async function h2load(address: Address, work: Http2Work): Promise<number> {
   const { path, connections, streams, seconds } = work
-  const line = `-t1 -c${connections} -m${streams} -D${seconds} --connect-to=127.0.0.1:${door.port} https://${door.host}:${door.port}${path}`
+  const line = `-t1 -c${connections} -m${streams} -D${seconds} --connect-to=127.0.0.1:${address.port} https://${address.host}:${address.port}${path}`
   const output = await outputOf(needTool('h2load'), splitArguments(line))
   const [, perSecond = ''] = /finished in .*?, ([\d.]+) req\/s/.exec(output) ?? []
   const [, good = '0'] = /status codes: (\d+) 2xx/.exec(output) ?? []

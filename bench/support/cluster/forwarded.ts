@@ -37,8 +37,8 @@ const measure =
     const pids = nodes.map(pidOf)
     const before = pids.map(pid => cpuSeconds([pid]))
     const node = nodes[at] ?? nodes[0]
-    const door = { port: node === undefined ? 0 : portOf(node, 'http'), host: HOST }
-    const { perSecond: rate, p50Ms } = await wrk(door, { ...work, seconds }, folder)
+    const address = { port: node === undefined ? 0 : portOf(node, 'http'), host: HOST }
+    const { perSecond: rate, p50Ms } = await wrk(address, { ...work, seconds }, folder)
     const [agentNode = 0, clientNode = 0] = pids.map(
       (pid, index) => ((cpuSeconds([pid]) - (before[index] ?? 0)) / (rate * seconds)) * 10_000,
     )

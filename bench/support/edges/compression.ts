@@ -18,10 +18,14 @@ const HOST = 'compressed.example.test'
 const BYTES = 4 * 1024 * 1024
 
 /** What a server compresses per second, with one download after the other. */
-async function served(door: Address, pid: number, coding: Coding): Promise<Figures> {
+async function served(address: Address, pid: number, coding: Coding): Promise<Figures> {
   const before = cpuSeconds([pid])
   const headers = [`Accept-Encoding: ${coding}`]
-  const { perSecond } = await wrk(door, { path: '/orders', connections: 1, tls: true, headers, seconds }, '')
+  const { perSecond } = await wrk(
+    address,
+    { path: '/orders', connections: 1, tls: true, headers, seconds },
+    '',
+  )
   const cpu = cpuSeconds([pid]) - before
   return { rate: perSecond * BYTES, perCpu: (perSecond * seconds * BYTES) / cpu }
 }
@@ -57,7 +61,7 @@ export async function* compression(site: Site, folder: string): AsyncGenerator<R
         zlib = [],
         server = [],
       } = await inTurn({
-        ours: () => served(site.door(HOST), site.pid, coding),
+        ours: () => served(site.addressOf(HOST), site.pid, coding),
         zlib: () => alone(file, coding),
         server: () => served({ port, host: 'localhost' }, pipe.pid ?? -1, coding),
       })

@@ -128,7 +128,7 @@ export async function* lookup(folder: string, service: number): AsyncGenerator<R
     const routes = `${EDGES * ROUTES_EACH} routes on ${EDGES} edges, vs ${ROUTES_EACH}`
     const of = ({ site }: Crowd, hosts: number, paths: readonly number[]) => ({
       site,
-      door: site.door(hostAt(0)),
+      address: site.addressOf(hostAt(0)),
       path: '/',
       script: script(join(folder, `${hosts}-${paths[0]}.lua`), count(hosts).map(hostAt), paths.map(pathAt)),
     })

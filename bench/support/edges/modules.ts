@@ -47,18 +47,18 @@ const modulesWith = (policyId: string) => ({
 
 /** Signs in once, like a browser; returns the session cookies. */
 async function sessionCookie(site: Site, path: string): Promise<string> {
-  const surfer = new EdgeBrowser(site.world)
-  const url = `https://${HOST}:${site.door(HOST).port}${path}`
-  const page = await surfer.signIn(url, 'anna')
+  const browser = new EdgeBrowser(site.world)
+  const url = `https://${HOST}:${site.addressOf(HOST).port}${path}`
+  const page = await browser.signIn(url, 'anna')
   if (page.status !== 200) throw new Error(`signing in ended with ${page.status} at ${page.url}`)
-  return surfer.cookies(HOST)
+  return browser.cookies(HOST)
 }
 
 /** The cost of modules: routes of one edge to one backend, with and without them. */
 export async function* modules(site: Site): AsyncGenerator<Row> {
   const { world, group } = site
-  const door = site.door(HOST)
-  await using provider = await OpenIdProvider.start(`https://idp.${DOMAIN}:${door.port}/oauth2/callback`)
+  const address = site.addressOf(HOST)
+  await using provider = await OpenIdProvider.start(`https://idp.${DOMAIN}:${address.port}/oauth2/callback`)
   const oidc = { issuer: provider.issuer, client_id: 'adit', client_secret: secretText('openid client') }
   const [one, many] = [await policy(site, 1), await policy(site, RULES)]
   const routes = {
@@ -74,12 +74,12 @@ export async function* modules(site: Site): AsyncGenerator<Row> {
   await site.answers(`${HOST}/small/bare`)
   const rated = (name: keyof typeof routes, headers: readonly string[] = []): Rated => ({
     site,
-    door,
+    address,
     path: `/small/${name}/`,
     headers,
   })
   const cookie = `Cookie: ${await sessionCookie(site, '/small/session')}`
-  const contestants = {
+  const runs = {
     bare: rated('bare'),
     modules: rated('modules'),
     session: rated('session', [cookie]),
@@ -88,7 +88,7 @@ export async function* modules(site: Site): AsyncGenerator<Row> {
     many: rated('many'),
   }
   const onAll = 'ip_restriction, headers, circuit_breaker'
-  yield* compareRates(contestants, [
+  yield* compareRates(runs, [
     { name: `${onAll}, vs the bare route`, ours: 'modules', peer: 'bare', atLeast: 0.9 },
     {
       name: 'the same and a sign-in session, vs the bare route',

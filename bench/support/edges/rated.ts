@@ -10,7 +10,7 @@ const CONNECTIONS = 64
 /** HTTPS requests that all get the same response. */
 export interface Rated {
   readonly site: Site
-  readonly door: Address
+  readonly address: Address
   readonly path: string
   readonly headers?: readonly string[]
   /** A script that selects the requests, instead of the path. */
@@ -18,9 +18,9 @@ export interface Rated {
 }
 
 /** Requests per second, and CPU time of the gateway for ten thousand of them. */
-export async function rate({ site, door, ...work }: Rated): Promise<Figures> {
+export async function rate({ site, address, ...work }: Rated): Promise<Figures> {
   const before = cpuSeconds([site.pid])
-  const figures = await wrk(door, { ...work, connections: CONNECTIONS, tls: true, seconds }, '')
+  const figures = await wrk(address, { ...work, connections: CONNECTIONS, tls: true, seconds }, '')
   const spent = cpuSeconds([site.pid]) - before
   return { rate: figures.perSecond, cpu: (spent / (figures.perSecond * seconds)) * 10_000 }
 }
@@ -40,8 +40,8 @@ export async function* compareRates(
 ): AsyncGenerator<Row> {
   // Warm up the compiler, and the connections of each route.
   for (const each of Object.values(rated)) await rate(each)
-  const contestants = Object.entries(rated).map(([name, each]) => [name, () => rate(each)] as const)
-  const results = await inTurn(Object.fromEntries(contestants))
+  const runs = Object.entries(rated).map(([name, each]) => [name, () => rate(each)] as const)
+  const results = await inTurn(Object.fromEntries(runs))
   for (const { name, ours, peer, atLeast } of comparisons) {
     const compared = { ours: results[ours] ?? [], peer: results[peer] ?? [] }
     const target = atLeast === undefined ? {} : { target: { atLeast } }

@@ -45,7 +45,7 @@ export class Site implements AsyncDisposable {
     return new Site(world, server.child.pid ?? -1, id, agent)
   }
 
-  door(host: string): Address {
+  addressOf(host: string): Address {
     return { port: this.world.server.bound.https?.port ?? 0, host }
   }
 

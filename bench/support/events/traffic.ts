@@ -14,7 +14,7 @@ export async function* traffic(site: Site): AsyncGenerator<Row> {
   const { api } = world.server
   await world.route(await world.edge([HOST]), '/small', group)
   await site.answers(`${HOST}/small/`)
-  const rated = { site, door: site.door(HOST), path: '/small/' }
+  const rated = { site, address: site.addressOf(HOST), path: '/small/' }
   const unsubscribed = (): Promise<Figures> => rate(rated)
   const subscribed = async (): Promise<Figures> => {
     await using _ = await subscribe(api, TYPE, TARGET)

@@ -27,15 +27,15 @@ export async function* writes(adit: Adit, load: Load, webhook: Webhook): AsyncGe
     return rate()
   }
   await webhook.ask({ work: 'take' })
-  const contestants = {
+  const runs = {
     none: rate,
     file: withEvents({ file: { path: 'bench/writes.jsonl' } }),
     hundreds: withEvents(webhook.target(100)),
     ones: withEvents(webhook.target(1)),
   }
   // Warm up the compiler.
-  for (const each of Object.values(contestants)) await each()
-  const { none = [], ...others } = await inTurn(contestants)
+  for (const each of Object.values(runs)) await each()
+  const { none = [], ...others } = await inTurn(runs)
   const names = {
     file: 'to a file',
     hundreds: 'to a webhook, 100 in a POST',
