@@ -8,7 +8,7 @@ const target = (text: string): string => get('Host: a\r\n', `GET ${text} HTTP/1.
 const host = (text: string): string => get(`Host: ${text}\r\n`)
 const field = (text: string): string => get(`Host: a\r\n${text}\r\n`)
 
-/** H1-01: the cases of reliability.md A3, refused by Node itself or by us. */
+/** H1-01: ambiguous and invalid requests, refused by Node itself or by us. */
 export const standardCases: readonly RequestCase[] = [
   ['length and coding', post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'), 400],
   ['coding and length', post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', '0\r\n\r\n'), 400],

@@ -152,8 +152,8 @@ suite('protection of an endpoint', () => {
     await world.route(own, '/', await world.fixedResponse('hello'), {
       oidc: { issuer: provider.issuer, ...client },
     })
-    const surfer = new EdgeBrowser(world)
-    assert.equal((await surfer.signIn(`https://${host}:${port}/`, 'anna')).text, 'hello')
+    const visitor = new EdgeBrowser(world)
+    assert.equal((await visitor.signIn(`https://${host}:${port}/`, 'anna')).text, 'hello')
     assert.equal((await new EdgeBrowser(world).signIn(`https://${host}:${port}/`, 'bert')).text, 'hello')
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
@@ -166,7 +166,7 @@ suite('protection of an endpoint', () => {
     await page.getByRole('dialog', { name: 'End all' }).getByRole('button', { name: 'End all' }).click()
     await sessions.getByText('0 sessions').waitFor()
     assert.deepEqual((await world.server.api.get('/app/sessions')).body.application_sessions, [])
-    const headers = { accept: 'text/html', cookie: surfer.cookies(host) }
+    const headers = { accept: 'text/html', cookie: visitor.cookies(host) }
     await until(() => world.ask(host, { headers }), {
       what: 'a redirect to the provider',
       fits: ({ status }) => status === 302,

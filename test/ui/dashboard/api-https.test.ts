@@ -4,10 +4,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { connect } from 'node:tls'
-import { chromium } from 'playwright-core'
 import { caOf } from '../../agent/support.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { CHROMIUM } from '../../support/chromium.ts'
+import { launchChromium } from '../../support/chromium.ts'
 import { tokenIn } from '../../support/dashboard.ts'
 import { createResource } from '../../support/each-store.ts'
 import { until } from '../../support/until.ts'
@@ -43,10 +42,7 @@ suite('the dashboard on the HTTPS listener, in a browser', () => {
     const url = `https://dashboard.adit.localhost:${server.bound.https?.port ?? 0}`
     const { body } = await server.api.post('/dashboard/link')
     const token = tokenIn(String(body.url))
-    await using browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ['--no-sandbox', await trusting(server)],
-    })
+    await using browser = await launchChromium(await trusting(server))
     const context = await browser.newContext()
     const page = await context.newPage()
     page.setDefaultTimeout(120_000)

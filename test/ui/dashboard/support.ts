@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after } from 'node:test'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
-import { CHROMIUM } from '../../support/chromium.ts'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchChromium } from '../../support/chromium.ts'
 import { secretText } from '../../support/secrets.ts'
 import type { Caller } from '../../support/server.ts'
 
@@ -11,7 +11,7 @@ let shared: Promise<Browser> | undefined
 
 /** The browser of all test files in this process, which are to close their pages with `closePages`. */
 export function launch(): Promise<Browser> {
-  shared ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
+  shared ??= launchChromium()
   return shared
 }
 after(async () => (await shared)?.close())
