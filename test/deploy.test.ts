@@ -92,7 +92,7 @@ suite('the Dockerfile', () => {
     await assert.rejects(check(folder.path), { code: 69 })
   })
 
-  test('is stopped by SIGTERM, starts the program itself, and says what it is', () => {
+  test('is stopped by SIGTERM, starts the program itself, and has labels that describe it', () => {
     assert.deepEqual(instruction('STOPSIGNAL'), ['SIGTERM'])
     assert.deepEqual(instruction('ENTRYPOINT'), ['["/usr/bin/adit"]'])
     assert.deepEqual(instruction('CMD'), ['["serve"]'])
@@ -252,7 +252,7 @@ suite('the metrics', () => {
     }
   })
 
-  test('of the alerts are exported, and the runbook says what to do about each', () => {
+  test('of the alerts are exported, and the runbook has a procedure for each', () => {
     const { groups } = yaml('deploy/alerts.yaml') as { groups: { rules: AlertRule[] }[] }
     const rules = groups.flatMap(group => group.rules)
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)

@@ -55,7 +55,7 @@ function linksIn(path: string): string[] {
 
 suite('links', () => {
   for (const path of documents) {
-    test(`of ${path} lead somewhere`, () => {
+    test(`of ${path} resolve`, () => {
       for (const link of linksIn(path)) {
         const [file = '', anchor] = link.split('#')
         const target = file === '' ? path : normalize(join(dirname(path), file))
@@ -115,7 +115,7 @@ const idsOf = (page: string): string[] => [...page.matchAll(/\sid="([^"]*)"/g)].
 
 suite('the pages of the reference', () => {
   for (const [id, page] of pages) {
-    test(`/docs/${id} loads nothing, runs nothing, and leads somewhere`, () => {
+    test(`/docs/${id} loads nothing, runs nothing, and has no broken link`, () => {
       assert.doesNotMatch(page, /<script|<link|<img|<iframe|@import|url\(|\son\w+=|javascript:/i)
       assert.doesNotMatch(page, /(?:src|href|action)="(?:https?:)?\/\//)
       const ids = idsOf(page)
@@ -153,7 +153,7 @@ suite('the pages of the reference', () => {
     assert.doesNotMatch(found('"><b onclick=x>'), /<b onclick/)
   })
 
-  test('are served with the address that they were asked for, and a browser gets the dashboard', async () => {
+  test('are served with the requested address, and a browser gets the dashboard', async () => {
     await using server = await startServer()
     const get = (path: string, accept = '*/*') =>
       fetch(server.api.url + path, { headers: { accept }, redirect: 'manual' })

@@ -219,7 +219,7 @@ suite('names under the shared domain', () => {
   })
 })
 
-suite('nothing is ordered, and the status says why,', () => {
+suite('nothing is ordered, and the status has the reason,', () => {
   test('for a wildcard while this server serves no DNS', async () => {
     using folder = new Folder()
     let domain: Domain

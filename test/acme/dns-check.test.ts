@@ -91,7 +91,7 @@ suite('a domain must point here before anything is ordered', () => {
     silent.close()
   })
 
-  test('one that stops pointing here keeps its certificate, and the status says so', async () => {
+  test('one that stops pointing here keeps its certificate, and the status reports it', async () => {
     await using world = await World.open(pebble)
     const domain = await world.reserve('moved.example.com')
     await setDnsRecords(pebble, domain)

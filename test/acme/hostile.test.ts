@@ -126,7 +126,7 @@ suite('an authority that answers with', () => {
       const job = await world.failure(domain.id)
       assert.equal(job.error_code, 'INTERNAL_ERROR')
       assert.match(job.msg, says)
-      assert.ok(authority.messages.length < 30, 'it does not ask for ever')
+      assert.ok(authority.messages.length < 30, 'it does not retry without end')
       assert.deepEqual(await world.rows('tls_certificate'), [])
     })
   }
@@ -142,7 +142,7 @@ suite('an authority that answers with', () => {
     assert.match(job.msg, /private key does not belong to the certificate/)
   })
 
-  test('a certificate that is over does not use it', async () => {
+  test('a certificate that has expired does not use it', async () => {
     await using world = await open()
     const domain = await world.reserve('over.example.com')
     authority.validity = { from: -7_200_000, to: -3_600_000 }

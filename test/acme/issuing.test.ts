@@ -60,7 +60,7 @@ suite('with an authority that refuses three nonces of ten', () => {
     for (const body of bodies) assert.doesNotMatch(body, /PRIVATE KEY|"d":/)
   })
 
-  test('a wildcard gets its certificate by dns-01 at the name that its CNAME leads to', async () => {
+  test('a wildcard gets its certificate by dns-01 at the target of its CNAME', async () => {
     await using world = await World.open(pebble)
     const seen: Challenge[] = []
     const domain = await world.reserve('*.wild.example.com')

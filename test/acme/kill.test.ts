@@ -11,7 +11,7 @@ import { Folder } from '../support/folder.ts'
 /** More writes than an order needs, its account included. */
 const MOST_WRITES = 12
 
-suite('an order goes on after its process is gone', { concurrency: 2 }, () => {
+suite('an order continues after its process has ended', { concurrency: 2 }, () => {
   let pebble: Pebble
   before(async () => {
     pebble = await Pebble.start({ nonceReject: 30 })

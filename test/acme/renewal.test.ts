@@ -53,7 +53,7 @@ suite('renewals', () => {
     await world.until(async () => (await world.certificate(domain.id))?.serial_number !== first.serial_number)
   })
 
-  test('happen when the authority says so', async () => {
+  test('happen when the authority suggests them', async () => {
     await using world = await open()
     const domain = await world.reserve('early.example.com')
     authority.window = { start: Date.now() - 2 * HOUR, end: Date.now() - HOUR }
@@ -108,7 +108,7 @@ suite('renewals', () => {
     ['seconds', () => '7200'],
     ['a date', () => new Date(Date.now() + 2 * HOUR).toUTCString()],
   ] as const) {
-    test(`wait as long as a rate limit says, in ${form}`, async () => {
+    test(`wait for as long as a rate limit requires, in ${form}`, async () => {
       await using world = await open()
       const domain = await world.reserve('limited.example.com')
       const problem = { type: 'urn:ietf:params:acme:error:rateLimited', detail: 'too many\nnew orders' }

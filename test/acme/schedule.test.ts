@@ -38,7 +38,7 @@ suite('what is to be done next', () => {
     assert.ok(isReady(new ScheduledDomain(domain(), NOW - 1)), 'a look is due otherwise')
   })
 
-  test('is judged anew when there is a new certificate, however long an order was to wait', () => {
+  test('is decided again when there is a new certificate, however long an order was to wait', () => {
     const scheduled = new ScheduledDomain(domain({ certificate: undefined }), LATER)
     scheduled.hold(scheduled.domain, NOW + 10)
     assert.ok(!isReady(scheduled))
@@ -46,7 +46,7 @@ suite('what is to be done next', () => {
     assert.ok(isReady(scheduled))
   })
 
-  test('is what was put off for longer than anything is, by a clock that was ahead', () => {
+  test('is due if a clock that was ahead deferred it for longer than is possible', () => {
     const scheduled = new ScheduledDomain(domain({ certificate: undefined }), LATER)
     scheduled.holdUntil = NOW + 7 * DAY
     assert.ok(!isReady(scheduled))

@@ -47,7 +47,7 @@ suite('a slow authority', () => {
   })
 
   for (const path of ['/directory', '/nonce', '/new-account', '/new-order', '/finalize', '/certificate'])
-    test(`is not called for as long as Retry-After says when it limits ${path}`, async () => {
+    test(`is not called before the time of Retry-After when it limits ${path}`, async () => {
       await using world = await open()
       const domain = await world.reserve('limited.example.com')
       authority.answers = message => (message.path.startsWith(path) ? limited(7200) : undefined)

@@ -18,7 +18,7 @@ suite('times', () => {
       assert.equal(retryAfter(text, NOW), undefined, `${text}`)
   })
 
-  test('between attempts grow from a minute to twelve hours, those between looks at DNS from 15 s to 15 min', () => {
+  test('between attempts grow from a minute to twelve hours, those between DNS checks from 15 s to 15 min', () => {
     const shortest = 60_000
     const most = (failures: number, onlyLooked = false) =>
       waitAfter({ failures, shortest, dnsOnly: onlyLooked }, () => 1)

@@ -266,7 +266,7 @@ function socksProxy(asked: string[]): Server {
 suite('an agent at the HTTPS port of the gateway', () => {
   const port = (): number => server.bound.https?.port ?? 0
 
-  test('opens tunnels and comes back after its connection was cut', async () => {
+  test('opens tunnels, and reconnects after its connection was cut', async () => {
     await using service = await web((_, response) => response.end('over 443'))
     await using relay = await relayTo(port())
     const log = new StatusLog()
@@ -331,7 +331,7 @@ suite('an agent behind a proxy', () => {
     proxy.close()
   })
 
-  test('says what the proxy did not like', async () => {
+  test('reports why the proxy refused', async () => {
     const { proxy } = connectProxy('us:pw')
     const address = await listening(proxy)
     for (const [url, message] of [

@@ -26,7 +26,7 @@ suite('a labelled tunnel', () => {
   })
   after(() => server[Symbol.asyncDispose]())
 
-  test('is reached through an HTTPS edge, shares the load with its like, and says when its service is gone', async () => {
+  test('is reached through an HTTPS edge, shares the load with other agents, and reports that its service is down', async () => {
     const backend = await made(api, '/backends/tunnel_group', { labels: { app: 'shop' } })
     await made(api, '/reserved_domains', { domain: name })
     const edge = await made(api, '/edges/https', { hostports: [`${name}:443`] })

@@ -58,7 +58,7 @@ suite('an address to forward to', () => {
 })
 
 suite('an endpoint', () => {
-  test('is https unless its URL says otherwise', () => {
+  test('is https unless its URL has another scheme', () => {
     const protoOf = (options: EndpointOptions) => readEndpoint({ forwardTo: 1, ...options }).proto
     assert.equal(protoOf({}), 'https')
     assert.equal(protoOf({ url: 'tcp://host:1' }), 'tcp')
@@ -147,7 +147,7 @@ suite('an endpoint', () => {
     assert.throws(() => readEndpoint({ forwardTo: 1, mutualTlsCas: '' }), AgentError)
   })
 
-  test('sends the certificates of authorities, and no key that stands beside them', () => {
+  test('sends the certificates of authorities, and no key from the same file', () => {
     const key = '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----'
     const mutualTlsCas = [certificate('AAAA'), key, certificate('BBBB')].join('\n')
     const { wire } = readEndpoint({ forwardTo: 1, mutualTlsCas })

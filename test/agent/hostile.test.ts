@@ -61,7 +61,7 @@ suite('a hostile gateway', () => {
     ['with a number for a URL', { Id: 'x', URL: 7, Extra: {} }],
   ]
   for (const [name, answer] of binds) {
-    test(`when a tunnel is asked for, ${name}, is rejected, and other tunnels are unaffected`, async () => {
+    test(`when a tunnel is requested, ${name}, is rejected, and other tunnels are unaffected`, async () => {
       await using gateway = await ScriptedGateway.start({
         bind: (_, end) => (end.binds.length === 1 ? { Id: 'taken', URL: 'https://a', Extra: {} } : answer),
       })

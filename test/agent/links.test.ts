@@ -125,7 +125,7 @@ suite('an agent of a gateway with several processes', () => {
     assert.equal(log.seen.filter(({ state }) => state === 'online').length, 1)
   })
 
-  test('says which process it does not want, and dials again at once where that one sends it away', async () => {
+  test('names the process that it does not want, and dials again at once if that one rejects it', async () => {
     const offers: (readonly string[])[] = []
     await using both = await twoGateways({
       first: 'node-1',
@@ -165,7 +165,7 @@ suite('an agent of a gateway with several processes', () => {
     assert.ok(log.seen.every(({ state }) => state !== 'reconnecting'))
   })
 
-  test('goes on looking for another process, with one connection meanwhile', async () => {
+  test('keeps trying to reach another process, with one connection meanwhile', async () => {
     await using both = await twoGateways({
       first: 'node-1',
       second: count => (count < 20 ? 'node-1' : 'node-2'),

@@ -13,7 +13,7 @@ suite('signing in', () => {
   before(async () => (server = await startServer()))
   after(() => server[Symbol.asyncDispose]())
 
-  test('shows the agent in the API, with what it says of itself', async () => {
+  test('shows the agent in the API, with its own description', async () => {
     await using agent = await signIn(server, { metadata: 'from a test', userAgent: 'tester/1' })
     const { body } = await server.api.get(`/tunnel_sessions/${agent.sessionId}`)
     assert.equal(body.metadata, 'from a test')

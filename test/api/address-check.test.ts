@@ -38,7 +38,7 @@ onEachStore('the check of an address', api => {
     assert.deepEqual([six.body.ip, six.body.rule.id], ['2001:db8::1', rules['six']])
   })
 
-  test('says that no rule matches', async () => {
+  test('reports that no rule matches', async () => {
     const { body } = await api().post(`/ip_policies/${office}/check`, { ip: '192.0.2.1' })
     assert.deepEqual([body.allowed, body.rule], [false, null])
     assert.match(body.reason, /^No rule matches\./)

@@ -92,7 +92,7 @@ suite('a field', () => {
       })
     }
 
-    test(`that ${id} does not know is named, with those it knows`, () =>
+    test(`that is unknown to ${id} is named, with those that are not`, () =>
       changesNothing(server, async () => {
         const answer = await callWith('colour', 'red')
         assertRefusal(answer, 'unknown_field', /^"colour" is not a field of this request\. Supported: /)

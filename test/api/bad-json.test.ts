@@ -147,7 +147,7 @@ suite('a body', () => {
       assertRefusal(answer, 'body_too_large', /at most 1048576 bytes/)
     }))
 
-  test('that only announces more than 1 MiB is refused before it comes', () =>
+  test('that announces more than 1 MiB is refused before it arrives', () =>
     changesNothing(server, async () => {
       const headers = ['Content-Type: application/json', `Content-Length: ${LIMIT + 1}`]
       assertRefusal(await send(server.api, { line: `POST ${path} HTTP/1.1`, headers }), 'body_too_large')

@@ -72,7 +72,7 @@ onBothStores('concurrent callers', api => {
     assert.deepEqual(sources.map((source: { type: string }) => source.type).toSorted(), types.toSorted())
   })
 
-  test('never leave a reference to something that is gone', async () => {
+  test('never leave a reference to a deleted resource', async () => {
     for (let round = 0; round < 10; round++) {
       const policy = await createResource(api(), '/ip_policies')
       const [removed, created] = await Promise.all([

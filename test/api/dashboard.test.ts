@@ -40,7 +40,7 @@ suite('the files of the dashboard', () => {
     }
   })
 
-  test('are cached for ever by their hash, and the page is not', async () => {
+  test('are cached without limit by their hash, and the page is not', async () => {
     const page = await get('/')
     assert.equal(page.headers.get('cache-control'), 'no-cache')
     const [script = '', style = ''] =

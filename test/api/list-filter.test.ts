@@ -65,7 +65,7 @@ suite('the filter of a list', () => {
       )
     })
 
-  test('asks for what is null or inside another object', async () => {
+  test('selects what is null or inside another object', async () => {
     const domains = (filter: string) => found('/reserved_domains', 'reserved_domains', filter, 'domain')
     assert.deepEqual(await domains('obj.certificate_management_policy != null && obj.region == "eu"'), [
       'b.example.com',

@@ -120,7 +120,7 @@ onEachStore('a change that would lock admins out', api => {
       assert.equal((await callFrom('127.0.0.1', api(), freed)).status, 204)
     })
 
-  test('is not one of the dashboard, which says nothing about calls', async () => {
+  test('is not caused by one of the dashboard, which does not concern calls', async () => {
     const policy = await createResource(api(), '/ip_policies')
     const rule = { cidr: '192.0.2.0/24', action: 'allow', ip_policy_id: policy.id }
     await createResource(api(), '/ip_policy_rules', rule)

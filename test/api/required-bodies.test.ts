@@ -21,7 +21,7 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
 const pathOf = (path: string): string => path.replace(/\{\w+\}/g, () => newId('ep'))
 
 suite('a call without a body', () => {
-  test('is rejected wherever OpenAPI says that there is one', async () => {
+  test('is rejected wherever OpenAPI requires one', async () => {
     const { body: document } = await server.api.get('/openapi.json', { token: null })
     const demanding = operations.filter(({ method, path }) => {
       const described = document.paths[path][method.toLowerCase()] as Described

@@ -391,7 +391,7 @@ const missing: (world: World) => RejectedCall[] = world => [
 ]
 
 onEachStore('refusals', api => {
-  test('of reserved domains each say what to change, and change nothing', async () => {
+  test('of reserved domains each name what to change, and change nothing', async () => {
     const { domain } = await prepare(api())
     for (const [, body, code, says] of domains) {
       await assertRefused(api(), { path: '/reserved_domains', body, code, ...(says && { says }) }, [

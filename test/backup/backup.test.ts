@@ -92,7 +92,7 @@ suite('a backup', () => {
       assert.equal(statSync(at.file(`new/${name}`)).mode & 0o777, name === 'ca.pem' ? 0o644 : 0o600, name)
   })
 
-  test('of a server with PostgreSQL has the keys, and says what else is to be kept', async () => {
+  test('of a server with PostgreSQL has the keys, and names what else to back up', async () => {
     using at = new Folder()
     mkdirSync(at.file('data'))
     writeFileSync(at.file('data/master.key'), `${Buffer.alloc(32).toString('base64')}\n`)
@@ -106,7 +106,7 @@ suite('a backup', () => {
     assert.match(put.stderr, /pg_restore/)
   })
 
-  test('without the key, which is kept elsewhere, says so', async () => {
+  test('without the key, which is stored elsewhere, reports that', async () => {
     using at = new Folder()
     const key = Buffer.alloc(32, 7).toString('hex')
     await using server = await startServer({ master_key: key })
@@ -191,7 +191,7 @@ suite('restoring', () => {
     }
   })
 
-  test('says that there is no such file', async () => {
+  test('reports that there is no such file', async () => {
     using at = new Folder()
     const { code, stderr } = await restore(at.file('none.tar'), at.file('data'))
     assert.deepEqual([code, /^adit: .*none\.tar cannot be read: .*ENOENT/.test(stderr)], [1, true], stderr)

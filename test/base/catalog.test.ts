@@ -18,7 +18,7 @@ suite('the error catalogue', () => {
     assert.deepEqual(declared.toSorted(), Object.keys(catalog).toSorted())
   })
 
-  test('has one meaning for each number of its own', () => {
+  test('has one meaning for each of its numbers', () => {
     const entries = Object.entries<CatalogEntry>(catalog)
     const byNumber = Map.groupBy(entries, ([, { number = 0 }]) => number)
     const shared = [...byNumber].filter(([number, all]) => number >= FIRST_OWN && all.length > 1)

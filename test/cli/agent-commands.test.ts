@@ -36,7 +36,7 @@ suite('a gateway', () => {
     assert.match(agent.output, /msg="stopped by the gateway"/)
   })
 
-  test('can restart one, which stays the same process and comes back with another session', async () => {
+  test('can restart one, which stays the same process and reconnects with another session', async () => {
     await using web = await webService((_, response) => response.end('hello'))
     await using agent = spawnAgent(server, ['http', web.port, '--name', 'again', '--scheme', 'http'])
     await online(agent)

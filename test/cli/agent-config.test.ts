@@ -210,7 +210,7 @@ const mistakes: Readonly<Record<string, readonly [text: string, complaint: RegEx
 
 suite('adit config check', () => {
   for (const [what, [text, complaint]] of Object.entries(mistakes)) {
-    test(`says where there is ${what}`, () => {
+    test(`shows the position of ${what}`, () => {
       assert.throws(
         () => checkConfig(parseConfig('f', text)),
         ({ name, message }: Error) => {

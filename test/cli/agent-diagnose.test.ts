@@ -64,7 +64,7 @@ suite('adit diagnose', () => {
     assertFails(await findings(['--server', 'localhost:1']), 'tcp', /ECONNREFUSED.*gateway runs/, /^$/)
   })
 
-  test('finds a port that speaks no TLS', async () => {
+  test('reports a port without TLS', async () => {
     const port = String(server.bound.http?.port)
     assertFails(
       await findings(['--server', `127.0.0.1:${port}`]),
@@ -97,7 +97,7 @@ suite('adit diagnose', () => {
     other.close()
   })
 
-  test('finds a token that is not known, and says nothing of it', async () => {
+  test('reports an unknown token, without showing it', async () => {
     const token = secretText('unknown authtoken')
     const found = await findings([], { ADIT_AUTHTOKEN: token })
     assertFails(found, 'login', /ERR_ADIT_10[57]/, /ADIT_AUTHTOKEN/)

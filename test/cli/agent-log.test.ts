@@ -121,7 +121,7 @@ suite('--log', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('with a file that cannot be written ends with 78 and says what to do', async () => {
+  test('with a file that cannot be written ends with 78 and shows what to do', async () => {
     const { code, stderr } = await runAdit(
       ['http', '1', '--log', '/nonexistent/a.log'],
       environmentOf(server),

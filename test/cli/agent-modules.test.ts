@@ -124,7 +124,7 @@ tunnels:
   })
 })
 
-suite('adit http says what is wrong', () => {
+suite('adit http reports what is wrong', () => {
   const cases: readonly [flags: readonly string[], told: RegExp][] = [
     [['--oauth', 'unknown'], /^adit: The option OAuth cannot be used: "unknown" is not one of /],
     [['--oauth', 'google', '--oauth-allow-email', 'a@b.c'], /option OAuth cannot be used: .*oauth_google/],

@@ -76,7 +76,7 @@ suite('adit service', () => {
     )
   })
 
-  test('says what it needs where there is no service manager', async () => {
+  test('reports what it needs where there is no service manager', async () => {
     using here = machine()
     const empty = join(here.environment.HOME, 'empty')
     mkdirSync(empty)

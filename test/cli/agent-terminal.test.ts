@@ -202,7 +202,7 @@ suite('the picture', () => {
       assert.equal(lines.at(-1)?.includes(url), true)
     })
 
-  test('says when the terminal is too small for a QR code', async () => {
+  test('reports that the terminal is too small for a QR code', async () => {
     const qr = await qrCode('https://x.example', false)
     const lines = screenLines({ ...scene(traffic()), qr }, { columns: 60, rows: 12 }, false)
     assert.match(lines.join('\n'), /too small for the QR code[^]*https:\/\/x\.example/)
@@ -228,7 +228,7 @@ suite('the picture', () => {
 })
 
 suite('the numbers of connections', () => {
-  test('count the last minute and forget what is older', () => {
+  test('count the last minute, and drop what is older', () => {
     let now = 0
     const traffic = new TrafficStats(() => now)
     const event = { tunnel: {} as Tunnel, clientAddr: '', bytesIn: 0, bytesOut: 0 }

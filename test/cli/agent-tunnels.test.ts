@@ -54,7 +54,7 @@ suite('adit http', () => {
     await agent.waitForOutput(/ level=info msg=request method=GET path=\/a status=200 duration_ms=[\d.]+\n/)
   })
 
-  test('says why a service cannot be reached', async () => {
+  test('reports why a service cannot be reached', async () => {
     await using agent = spawnAgent(server, ['http', '1', '--scheme', 'http'])
     const [, http = ''] = await agent.waitForOutput(/^url=(http:\S+) /m)
     assert.equal((await visit(http)).status, 502)
@@ -84,7 +84,7 @@ suite('adit http', () => {
     assert.equal(await agent.ends('SIGINT'), 130)
   })
 
-  test('looks at no requests with --inspect off', async () => {
+  test('reads no requests with --inspect off', async () => {
     await using service = await greeting()
     const args = ['http', service.port, '--scheme', 'http', '--inspect', 'off', '--log-level', 'debug']
     await using agent = spawnAgent(server, args)
@@ -103,7 +103,7 @@ suite('adit http', () => {
     assert.match(stderr, /ERR_ADIT_334/)
   })
 
-  test('ends with 4 and says what to do when the token is not known', async () => {
+  test('ends with 4 and shows what to do when the token is unknown', async () => {
     const environment = { ...environmentOf(server), ADIT_AUTHTOKEN: 'x'.repeat(49) }
     const { code, stderr } = await runAdit(['http', '1'], environment)
     assert.equal(code, 4)

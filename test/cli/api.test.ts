@@ -114,7 +114,7 @@ suite('adit api', () => {
     assert.equal((await json('https-edge-routes', 'get', edge, route)).edge_id, edge)
   })
 
-  test('lists through all pages, or as many as asked for', async () => {
+  test('lists through all pages, or as many as requested', async () => {
     for (let count = 0; count < 105; count++) await server.api.post('/bot_users', { name: `bot ${count}` })
     const all = await json('bot-users', 'list')
     assert.equal(all.length, 105)

@@ -315,7 +315,7 @@ suite('commands that change a file', () => {
     )
   })
 
-  test('say where an API key belongs', async () => {
+  test('report where an API key belongs', async () => {
     const { code, stderr } = await runAdit(['config', 'add-api-key', 'k', '--log', 'stdout'])
     assert.equal(code, 2)
     assert.match(stderr, /takes it from ADIT_API_KEY/)

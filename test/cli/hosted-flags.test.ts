@@ -162,7 +162,7 @@ suite('flags of the hosted agent', () => {
       assert.throws(() => planned(args), { name: 'UsageError', message })
     })
 
-  test('say that a region has no effect', () => {
+  test('report that a region has no effect', () => {
     const { notes } = translateFlags(parsed(['http', '80', '--region', 'eu']).flags)
     assert.deepEqual(notes, ['--region eu is ignored: --server selects the gateway'])
   })

@@ -132,7 +132,7 @@ suite('the inspector', () => {
     assert.deepEqual(alone.errors, [])
   })
 
-  test('is used by keys alone: choose, replay, edit, compare, copy, clear', async () => {
+  test('can be used with the keyboard only: choose, replay, edit, compare, copy, clear', async () => {
     const seen: string[] = []
     await using service = await webService(async (request, response) => {
       seen.push(`${request.method} ${request.url} ${(await buffer(request)).toString()}`)

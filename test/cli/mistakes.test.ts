@@ -313,7 +313,7 @@ suite('a mistake is answered with its cause and what to change', () => {
     )
   })
 
-  test('a file with tabs says where', async () => {
+  test('a file with tabs, with their position', async () => {
     using config = configFile('tunnels:\n\tweb: 1\n')
     const { code, stderr } = await runAdit(['config', 'check'], config.environment)
     assert.equal(code, 78)

@@ -41,14 +41,14 @@ suite('adit requests', () => {
     assert.match(stdout, /^What to do: Compare the sender and the secret of the endpoint/m)
   })
 
-  test('why says that the service rejected a request', async () => {
+  test('why reports that the service rejected a request', async () => {
     const { requestId } = await world.ask('a.example.test/unknown')
     const { stdout } = await runCommand(['requests', 'why', requestId], environment)
     assert.match(stdout, /^The service responded with 404\.$/m)
     assert.match(stdout, /^What to do: Compare the request with what the service accepts/m)
   })
 
-  test('why says which command starts an endpoint that is offline', async () => {
+  test('why shows the command that starts an endpoint that is offline', async () => {
     const { requestId } = await world.ask('gone.adit.localhost')
     const { stdout } = await runCommand(['requests', 'why', requestId], environment)
     assert.match(stdout, /^What to do: Start the agent.*\n {2}adit http 3000 --name gone\.adit\.localhost$/m)
@@ -128,7 +128,7 @@ suite('adit requests', () => {
     assert.match(nothing.stderr, /No failed request that passes the filters was captured/)
   })
 
-  test('show says how to capture a request', async () => {
+  test('show explains how to capture a request', async () => {
     const { requestId } = await world.ask('b.example.test/uncaptured')
     const { code, stderr } = await runCommand(['requests', 'show', requestId], environment)
     assert.equal(code, 3)

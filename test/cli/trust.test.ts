@@ -29,7 +29,7 @@ suite('adit trust', () => {
 
   const hex = (fingerprint: string): string => fingerprint.replaceAll(':', '')
 
-  test('puts the root where the system looks for it, and takes it away again', async () => {
+  test('installs the root in the trust store of the system, and removes it', async () => {
     const options = ['trust', '--data-dir', dataDir, '--system-dir', systemDir]
     const installed = await runAdit(options)
     assert.equal(installed.code, 0, installed.stderr)
@@ -72,7 +72,7 @@ suite('adit trust', () => {
     assert.deepEqual(words.trim().split('\n').slice(0, 4), ['install', '-m', '644', join(dataDir, 'ca.pem')])
   })
 
-  test('says what is missing', async () => {
+  test('reports what is missing', async () => {
     const nothing = await runCommand(['trust', '--data-dir', folder.file('nowhere')])
     assert.equal(nothing.code, 3)
     assert.match(nothing.stderr, /adit serve/)

@@ -32,7 +32,7 @@ suite('adit usage', () => {
   })
   after(() => world[Symbol.asyncDispose]())
 
-  test('says that there was no traffic', async () => {
+  test('reports that there was no traffic', async () => {
     const { code, stdout } = await runCommand(['usage', '--window', '1h'], environment)
     assert.deepEqual([code, stdout], [0, 'No traffic in the last hour.\n'])
   })

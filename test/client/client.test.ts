@@ -98,14 +98,14 @@ suite('client', () => {
     assert.equal((await client.bot_users.list(next)).items[0]?.id, made.at(-3))
   })
 
-  test('asks for the next page at its own address, whatever the server is called in public', async () => {
+  test('requests the next page at its own address, whatever the public name of the server', async () => {
     await using named = await startServer({ api_url: 'https://api.example.com' })
     const { bot_users: bots } = createClient({ url: named.api.url, token: named.api.token })
     for (let count = 0; count < 3; count++) await bots.create({})
     assert.equal((await Array.fromAsync(bots.all({ limit: 1 }))).length, 3)
   })
 
-  test('tells why it was refused', async () => {
+  test('reports why it was refused', async () => {
     const error = await client.ip_policy_rules
       .create({ ip_policy_id: 'ipp_x', cidr: 'nonsense', action: 'allow' })
       .catch((reason: unknown) => reason)

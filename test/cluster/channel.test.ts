@@ -34,7 +34,7 @@ suite('the channel between processes', () => {
     assert.deepEqual(told, ['hello'])
   })
 
-  test('keeps what a problem says, and the text of any other error', async () => {
+  test('keeps the code and values of a problem, and the text of any other error', async () => {
     const [left, right] = pipes()
     void new Channel(left, {
       methods: {
@@ -55,7 +55,7 @@ suite('the channel between processes', () => {
     await assert.rejects(caller.request('unknown', undefined), /no method unknown/)
   })
 
-  test('fails what waits when the other process ends, and all that is asked later', async () => {
+  test('fails waiting and later calls when the other process ends', async () => {
     const [left, right] = pipes()
     void new Channel(left, { methods: { never: () => new Promise(() => undefined) } })
     const caller = new Channel(right, {})

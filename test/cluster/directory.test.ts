@@ -213,7 +213,7 @@ suite('the directory of a cluster', () => {
     assert.deepEqual(new Set(owners), new Set([1]))
   })
 
-  test('has all records of a node that writes before it knows that PostgreSQL has lost them', async () => {
+  test('has all records of a node that writes before it notices that PostgreSQL has lost them', async () => {
     const url = await newDatabase()
     await using first = await TestNode.start(url, 'nd_first')
     await using second = await TestNode.start(url, 'nd_second')

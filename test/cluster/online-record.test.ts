@@ -26,7 +26,7 @@ suite('a tunnel in the database', () => {
     assert.ok(Object.isFrozen(defaultOptions))
   })
 
-  test('of an earlier version, with all options, is read alike', () => {
+  test('of an earlier version, with all options, is read in the same way', () => {
     for (const record of [plain, chosen]) assert.deepEqual(readTunnel(JSON.stringify(record)), asRead(record))
   })
 

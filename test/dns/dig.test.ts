@@ -131,7 +131,7 @@ suite('EDNS', () => {
     assert.equal(without.answers.length, 1)
   })
 
-  test('of a later version is answered with ours', async () => {
+  test('of a later version is answered with the own version', async () => {
     await using dns = await startTestDns()
     const { status, text, answers } = await dig(dns.port, 'example.com', 'A', '+edns=7', '+noednsnegotiation')
     assert.equal(status, 'BADVERS')
@@ -173,7 +173,7 @@ suite('EDNS', () => {
   })
 })
 
-test('the case of a question comes back', async () => {
+test('the case of a question is preserved', async () => {
   await using dns = await startTestDns()
   const { text, answers } = await dig(dns.port, 'oNLy4.EXample.cOm', 'A')
   assert.deepEqual(answers, ['oNLy4.EXample.cOm. 300 IN A 192.0.2.4'])

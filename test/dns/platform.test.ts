@@ -21,7 +21,7 @@ const withDns = (more: Record<string, string> = {}) =>
 const portOf = ({ dns: bound }: TestServer): number => bound?.port ?? assert.fail('DNS is off')
 
 suite('the platform', () => {
-  test('answers for its domain, and counts what it was asked', async () => {
+  test('answers for its domain, and counts the queries', async () => {
     await using server = await withDns({ caa: 'letsencrypt.org' })
     const port = portOf(server)
     assert.deepEqual((await dig(port, 'any.adit.test', 'A')).answers, ['any.adit.test. 300 IN A 127.0.0.1'])
@@ -140,7 +140,7 @@ suite('an agent ingress', () => {
     await until(() => connectAs(name), { fits: answer => answer === wanted })
   }
 
-  test('is answered for as the API says it is', async () => {
+  test('is answered for as the API shows it', async () => {
     const { ns_targets, region_domains } = await create('first.example.net')
     assert.deepEqual(ns_targets, ['ns1.adit.test', 'ns2.adit.test'])
     assert.deepEqual(region_domains, ['tunnel.us.first.example.net'])

@@ -56,7 +56,7 @@ function answers(zones: DnsZones, name: string, type: keyof typeof types): strin
 const HERE = ['198.51.100.7']
 
 suite('the shared domain', () => {
-  test('goes on leading here with its names while something is proven below them', () => {
+  test('keeps its names pointing here while a challenge below them is served', () => {
     const name = 'a.deep.adit.test'
     const zones = zonesOf([challenge('ac_1', { name, target: `_acme-challenge.${name}` })])
     assert.deepEqual(answers(zones, `_acme-challenge.${name}`, 'TXT'), [proof('ac_1')])
@@ -66,7 +66,7 @@ suite('the shared domain', () => {
     assert.deepEqual(answers(custom, 'def.acme.adit.test', 'A'), [])
   })
 
-  test('leads here with all its names', () => {
+  test('points here with all its names', () => {
     const zones = zonesOf()
     const names = [
       '',

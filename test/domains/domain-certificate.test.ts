@@ -16,7 +16,7 @@ const job = {
   retries_at: null,
 }
 
-suite('how it stands with the certificate of a name', () => {
+suite('the status of the certificate of a name', () => {
   test('is not known of a name that is not reserved', async () => {
     await using world = await World.open(place)
     assert.equal(await certificateOf(name, world.store), undefined)

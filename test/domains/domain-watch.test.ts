@@ -45,7 +45,7 @@ const { addresses } = target
 const leadsHere = dnsOf([[addresses, addresses]])
 
 suite('the state of a domain', () => {
-  test('is report when it changes, until it leads here and is served with its certificate', async () => {
+  test('is reported when it changes, until it points here and is served with its certificate', async () => {
     const dns = dnsOf([
       [[], []],
       [[], []],

@@ -53,7 +53,7 @@ async function given(world: World, domain: Domain, { days, renews }: { days: num
 }
 
 suite('a server without an authority', () => {
-  test('says so at every name that waits for a certificate, and at no other', async () => {
+  test('is reported at every name that waits for a certificate, and at no other', async () => {
     await using server = await startServer()
     const { api } = server
     const wish = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
@@ -77,7 +77,7 @@ suite('a server without an authority', () => {
     assert.equal((await api.get(`/reserved_domains/${id}`)).body.certificate_management_status, null)
   })
 
-  test('says so when a renewal is due, not before, and takes it back when nothing is wanted any more', async () => {
+  test('is reported when a renewal is due, not before, and cleared when no certificate is needed any more', async () => {
     await using world = await World.open(place)
     const [due, fine] = [await world.reserve('due.example.org'), await world.reserve('fine.example.org')]
     await given(world, due, { days: 20, renews: -HOUR })

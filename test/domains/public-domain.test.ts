@@ -173,7 +173,7 @@ suite('adit serve --domain on a machine with a public address', { concurrency: 2
     assert.equal(certificate.subjectAltName, `DNS:${DOMAIN}`)
   })
 
-  test('says that no certificate comes, where there is no authority', async () => {
+  test('reports that no certificate is issued, where there is no authority', async () => {
     await using network = new Namespace([`${ADDRESS}/32`])
     const settings = { ADIT_ACME_DIRECTORY: 'off', ADIT_ACME_DNS: `${ADDRESS}:53` }
     await using server = new Server(network, ['--domain', DOMAIN], settings)
@@ -196,7 +196,7 @@ suite('adit serve --domain on a machine with a public address', { concurrency: 2
     )
   })
 
-  test('exits with one line that says what to do, where it may not open a port', async () => {
+  test('exits with one line about what to do, where it may not open a port', async () => {
     await using network = new Namespace([`${ADDRESS}/32`])
     const without = ['setpriv', '--bounding-set=-net_bind_service', '--inh-caps=-net_bind_service']
     await using server = new Server(network, ['--domain', DOMAIN], { ADIT_ACME_DIRECTORY: 'off' }, without)
@@ -222,7 +222,7 @@ suite('adit serve --domain on a machine with a public address', { concurrency: 2
   })
 })
 
-test('without a public address nothing is open that was not asked for, and nothing is waited for', async () => {
+test('without a public address only configured listeners are open, and nothing is waited for', async () => {
   await using network = new Namespace(['10.1.2.3/32'])
   await using server = new Server(network, ['--domain', DOMAIN], { ADIT_ACME_DIRECTORY: 'off' })
   await server.says(/Ctrl-C/)

@@ -11,7 +11,7 @@ import { Folder } from '../support/folder.ts'
 const HOST = '127.0.0.1'
 
 suite('adit rotate acme-account', () => {
-  test('changes the key of the account while the server runs, and certificates go on', async () => {
+  test('changes the key of the account while the server runs, and certificates are issued', async () => {
     const [httpPort = 0] = await freePorts(1)
     await using pebble = await Pebble.start({ httpPort })
     await using server = await startServer({
@@ -44,7 +44,7 @@ suite('adit rotate acme-account', () => {
     assert.equal(pebble.told.filter(line => /There are now \d+ accounts/.test(line)).length, 1)
   })
 
-  test('says so when there is no authority, or no data folder', async () => {
+  test('fails when there is no authority, or no data folder', async () => {
     using folder = new Folder()
     const off = await runAdit(['rotate', 'acme-account', '--data-dir', folder.path])
     assert.deepEqual([off.code, off.stderr], [1, 'adit: there is no ACME account: acme_directory is off\n'])

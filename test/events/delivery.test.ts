@@ -66,7 +66,7 @@ forEachDriver('event delivery', ({ newDatabase }) => {
     assert.match(engine.metrics(), /adit_event_delivers 1\n/)
   })
 
-  test('waits as long as Retry-After says, and retries at once when the destination is changed', async () => {
+  test('waits for Retry-After, and retries at once when the destination is changed', async () => {
     await using slow = await Receiver.start()
     await using other = await Receiver.start()
     await using events = await world()

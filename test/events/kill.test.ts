@@ -53,7 +53,7 @@ async function write(server: Process, from: number, count: number): Promise<void
   }
 }
 
-test('nothing is lost by SIGKILL between commit and send, and little comes twice (DUR-08)', async () => {
+test('nothing is lost by SIGKILL between commit and send, and little is sent twice (DUR-08)', async () => {
   using folder = new Folder()
   await using webhook = await Webhook.start()
   const environment = { ADIT_EGRESS_ALLOW: '127.0.0.0/8', ADIT_LOG_LEVEL: 'silent' }

@@ -303,7 +303,7 @@ suite('limits of event delivery', () => {
     assert.equal((await sequences(0))[0], 1)
   })
 
-  test('waits grow with each failure up to hours, and never undercut what was asked for', () => {
+  test('waits grow with each failure up to hours, and are never shorter than requested', () => {
     const longest = (failures: number) =>
       Math.max(...Array.from({ length: 200 }, () => waitAfter(failures, defaultDeliveryTimings, undefined)))
     assert.ok(longest(1) <= 1000)

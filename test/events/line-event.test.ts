@@ -55,7 +55,7 @@ suite('events that lie as lines', () => {
     assert.deepEqual(linesOf([b, c]).buffer, b.bytes.buffer)
   })
 
-  test('pass a sieve as they are only where it wants all of their fields and has no filter', () => {
+  test('pass a traffic filter unchanged only if it selects all of their fields and has no condition', () => {
     const [event] = eventsOf(pageOf([ofPath('/a')])) as [LineEvent]
     const through = (source: object) => new TrafficFilter([{ type: TYPE, ...source }], testLog()).apply(event)
     assert.equal(through({}), event)

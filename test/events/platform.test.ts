@@ -119,7 +119,7 @@ test('a source takes effect with the next event, and stops when it is removed', 
   )
 })
 
-test('a test event says whether a destination works', async () => {
+test('a test event shows whether a destination works', async () => {
   await using world = await World.start()
   await using receiver = await Receiver.start()
   const { api } = world.server

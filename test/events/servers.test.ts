@@ -116,7 +116,7 @@ suite('several servers on one database', () => {
     assert.ok(receiver.senders.every(sender => sender === 'first'))
   })
 
-  test('replay all dead letters of one of them, in order, when another is asked', async () => {
+  test('replay all dead letters of one of them, in order, when another one replays', async () => {
     await using receiver = await Receiver.start()
     const url = await postgres.newDatabase()
     receiver.answer = () => ({ status: 503 })

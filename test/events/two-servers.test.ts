@@ -167,7 +167,7 @@ suite('two servers on one PostgreSQL', () => {
     assert.equal(await deliversHere(second), true)
   })
 
-  test('forget a subscription that is deleted at the one that is left', async () => {
+  test('drop a subscription that is deleted at the remaining one', async () => {
     assert.equal((await second.api.delete(`/event_subscriptions/${subscriptionId}`)).status, 204)
     const { body } = await until(() => second.api.get('/event_deliveries'), {
       fits: answer => answer.body.event_deliveries.length === 0,

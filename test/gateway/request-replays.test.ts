@@ -116,7 +116,7 @@ for (const workers of ['1', '2'])
       assert.equal(principal.ip, '127.0.0.1')
     })
 
-    test('of a webhook are signed again if wanted, and refused where that cannot be', async () => {
+    test('of a webhook are signed again if requested, and refused where that is not possible', async () => {
       const secret = secretText('of the sender')
       const now = Math.floor(Date.now() / 1000)
       const sign = (time: number) =>

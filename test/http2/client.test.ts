@@ -244,7 +244,7 @@ suite('a response over HTTP/2', () => {
     ],
   }
   for (const [name, frames] of Object.entries(malformed))
-    test(`${name} is reset, and the connection goes on`, async () => {
+    test(`${name} is reset, and the connection stays open`, async () => {
       await using both = await connectedPair()
       const { reader } = ask(both)
       both.wire.send(...frames)

@@ -118,7 +118,7 @@ suite('hostile input', () => {
     })
   }
 
-  test('of more blocks than one comes back as it was written', () => {
+  test('of more than one block is read as it was written', () => {
     const label = fc.constantFrom('CERTIFICATE', 'PRIVATE KEY')
     const block = fc
       .tuple(label, fc.uint8Array({ minLength: 1, maxLength: 200 }))

@@ -24,7 +24,7 @@ async function list(certificate: string): Promise<string[]> {
 suite('a certificate', () => {
   for (const ca of Object.keys(AUTHORITIES))
     for (const key of Object.keys(SUBJECTS))
-      test(`for a ${key} key signed by a ${ca} authority is what ssh-keygen says it is`, async () => {
+      test(`for a ${key} key signed by a ${ca} authority is parsed by ssh-keygen with the same contents`, async () => {
         const made = await signSshCertificate(
           keys.request({ publicKey: keys.subject(key) }),
           keys.authority(ca).privateKeyPem,

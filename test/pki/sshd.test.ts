@@ -77,7 +77,7 @@ suite('sshd', () => {
         await sshd.logs(/Accepted publickey for root .* ID sucrt_2abc \(serial 0\)/)
       })
 
-  test('runs the command of the certificate and not the one asked for', async () => {
+  test('runs the command of the certificate and not the requested one', async () => {
     const changes = { criticalOptions: { 'force-command': 'echo "forced $SSH_ORIGINAL_COMMAND"' } }
     assert.equal((await signIn({ changes, command: 'date' })).stdout, 'forced date\n')
   })

@@ -108,7 +108,7 @@ suite('the two connections of an agent', () => {
     assert.deepEqual(await directory.addTunnel(other), { ok: true })
   })
 
-  test('stand in for each other when one is lost and not every process knows of it yet', async () => {
+  test('replace each other when one is lost and not every process has noticed', async () => {
     const { directory, tunnel } = await twice()
     const tried: string[] = []
     const stream = {} as ByteStream
@@ -167,7 +167,7 @@ suite('the two connections of an agent', () => {
     })
   })
 
-  test('are kept apart: a process that is not wanted sends an agent away before the handshake', async () => {
+  test('are kept apart: a process that is not wanted rejects an agent before the handshake', async () => {
     await using gateway = await startGateway()
     const dial = (...protocols: string[]) =>
       connect({ port: gateway.port, rejectUnauthorized: false, ALPNProtocols: [OWN_ALPN, ...protocols] })

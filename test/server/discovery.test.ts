@@ -30,7 +30,7 @@ suite('the record of a running server', () => {
     assert.ok(!existsSync(path))
   })
 
-  test('is not believed when its process was killed', async () => {
+  test('is ignored when its process was killed', async () => {
     using folder = new Folder()
     const server = await start({ ADIT_DATA_DIR: folder.path })
     await server.end('SIGKILL')
@@ -40,14 +40,14 @@ suite('the record of a running server', () => {
     assert.match(ready.stderr, /^adit: No server runs in the data folder .*--data-dir\.\n$/)
   })
 
-  test('is not believed when its process id belongs to another process now', () => {
+  test('is ignored when its process id belongs to another process now', () => {
     using folder = new Folder()
     const record = { pid: process.pid, started: '1', api_url: 'http://127.0.0.1:1' }
     writeFileSync(join(folder.path, 'server.json'), JSON.stringify(record))
     assert.equal(runningServer(folder.path), undefined)
   })
 
-  test('is not believed when it is damaged', () => {
+  test('is ignored when it is damaged', () => {
     using folder = new Folder()
     writeFileSync(join(folder.path, 'server.json'), '{"pid":')
     assert.equal(runningServer(folder.path), undefined)

@@ -89,7 +89,7 @@ suite('adit serve, started again', () => {
         assert.equal(await resumes(server, version, session), true, version)
     })
 
-  test('writes the root once more when its file was lost', async () => {
+  test('writes the root again when its file was lost', async () => {
     await server.end('SIGTERM')
     rmSync(join(folder, 'ca.pem'))
     server = await spawnServer(folder)

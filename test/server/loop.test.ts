@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { connect } from 'adit'
 import { startServer } from '../support/server.ts'
 
-test('a tunnel that leads back to the gateway ends in a page that says so, not in an endless loop', async () => {
+test('a tunnel whose service is the gateway gets an error page, not an endless loop', async () => {
   await using server = await startServer()
   const { bound, authtoken, dataDir } = server
   await using closing = new AsyncDisposableStack()

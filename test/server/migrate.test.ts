@@ -116,7 +116,7 @@ after(async () => {
 })
 
 suite('adit migrate', () => {
-  test('copies everything to PostgreSQL, where a server goes on, and back to SQLite', async () => {
+  test('copies everything to PostgreSQL, where a server continues, and back to SQLite', async () => {
     const url = await database.newDatabase()
     const file = join(data, 'adit.db')
     const print = fingerprint(file)

@@ -191,7 +191,7 @@ suite('the source of records', () => {
   const sealer = new Sealer(randomBytes(32))
   const open = () => openStore({ databaseUrl: undefined, dataDir: newFolder() })
 
-  test('keeps what is known while the store fails, and goes on when it works again', async () => {
+  test('keeps the records while the store fails, and continues when it works again', async () => {
     await using store = await open()
     const heard = recordingLog()
     let failing = false
@@ -218,7 +218,7 @@ suite('the source of records', () => {
     stop()
   })
 
-  test('says when a committed change is applied, while others keep on writing', async () => {
+  test('reports when a committed change is applied, during other writes', async () => {
     await using store = await open()
     const records = new Records()
     const source = new RecordSource({ store, sealer, log, pollMs: 600_000 })
@@ -279,7 +279,7 @@ suite('the source of records', () => {
     stop()
   })
 
-  test('gives only kinds that are asked for, and pages of any number', async () => {
+  test('returns only requested kinds, and pages of any size', async () => {
     await using store = await open()
     const many = Array.from({ length: 2001 }, (_, at) => row('reserved_domain', { domain: `n${at}.test` }))
     await insert(store, [...many, row('api_key', { description: 'x' })])

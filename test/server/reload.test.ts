@@ -94,7 +94,7 @@ suite('a reload', () => {
     assert.deepEqual((await server.api.post('/reload')).body, { changed: [], restart: [] })
   })
 
-  test('changes nothing if a setting is invalid, and says which', async () => {
+  test('changes nothing if a setting is invalid, and names it', async () => {
     write('proxy_protocol: 192.0.2.0/24', 'credential_tunnels: many')
     const { status, body } = await server.api.post('/reload')
     assert.equal(status, 400)

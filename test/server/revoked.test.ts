@@ -304,7 +304,7 @@ suite('a session', () => {
   for (const [right, { revoke, restore, ends }] of Object.entries(revocations))
     for (const kind of everything) {
       const isEnd = ends.includes(kind)
-      test(`${kind} ${isEnd ? 'ends' : 'goes on'} when ${right}`, async () => {
+      test(`${kind} ${isEnd ? 'ends' : 'continues'} when ${right}`, async () => {
         const subject = await newSubject()
         await using session = await sessions[kind](subject)
         assert.equal(await session.alive(), true)

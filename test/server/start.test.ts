@@ -81,7 +81,7 @@ suite('a later start', () => {
     assert.equal((await second.caller(key).get('/self')).status, 200)
   })
 
-  test('does not take another key, and says so without showing it', async () => {
+  test('does not take another key, and reports that without showing it', async () => {
     using folder = new Folder()
     const first = await start({ ADIT_DATA_DIR: folder.path, ADIT_API_KEY: secretText('the first') })
     await first.end()
@@ -102,7 +102,7 @@ suite('a later start', () => {
     assertOneLine(stderr, /999/, /newer/)
   })
 
-  test('says that the master key is missing, and makes no other', async () => {
+  test('reports that the master key is missing, and creates no other', async () => {
     using folder = earlierData()
     rmSync(join(folder.path, 'master.key'))
     const { code, stderr } = await refused({ ADIT_DATA_DIR: folder.path })
@@ -120,7 +120,7 @@ suite('a later start', () => {
     assert.ok(!stderr.includes(other))
   })
 
-  test('refuses while another process uses the same data folder, which goes on', async () => {
+  test('refuses while another process uses the same data folder, and does not affect it', async () => {
     using folder = new Folder()
     await using first = await start({ ADIT_DATA_DIR: folder.path })
     const { code, stderr } = await refused({ ADIT_DATA_DIR: folder.path })

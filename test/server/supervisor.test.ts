@@ -240,7 +240,7 @@ suite('the loss of the first process', { timeout: 600_000 }, () => {
   })
 })
 
-test('a server with workers that cannot start says why, and ends with its exit code', async () => {
+test('a server with workers that cannot start reports the reason and ends with its exit code', async () => {
   using folder = new Folder()
   await using taken = await takePort()
   const settings = { ADIT_WORKERS: '2', ADIT_API_ADDR: `127.0.0.1:${taken.port}` }

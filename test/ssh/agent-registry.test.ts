@@ -132,7 +132,7 @@ suite('ssh with the sessions of a gateway', () => {
       assert.equal(await ask(shown), 'PING')
     })
 
-  test('says what the access list of the key allows', async () => {
+  test('reports what the access list of the key allows', async () => {
     source.put('ssh_credential', 'cr_1', {
       public_key: publicKey,
       acl: ['bind:only.gw.test'],
@@ -162,7 +162,7 @@ suite('ssh with the sessions of a gateway', () => {
     assert.equal(await client.ended, 1)
   })
 
-  test('stays out where the restriction on agents says so', async () => {
+  test('is rejected where the restriction on agents denies it', async () => {
     source.put('ssh_credential', 'cr_1', { public_key: publicKey, acl: [], owner_id: 'usr_1' })
     const restriction = source.restrict('agent', true, '10.0.0.0/8')
     await using client = call('80', ['http'], { options: ['LogLevel=INFO'] })

@@ -338,7 +338,7 @@ suite('hostile input', () => {
     assert.doesNotMatch(proposal, /sha1|cbc|md5|group|dss|ssh-rsa|umac|arcfour|hmac-sha2-256,/)
   })
 
-  test('learns nothing about the version', async () => {
+  test('does not see the version', async () => {
     await using listener = await TestListener.start()
     const socket = await caller(listener.port)
     const [greeting] = (await once(socket, 'data')) as [Buffer]

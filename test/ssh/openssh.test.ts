@@ -89,7 +89,7 @@ suite('ssh -R', () => {
     assert.equal(listener.gateway.requests()[0]?.metadata, 'two words')
   })
 
-  test('with -N opens what the port says', async () => {
+  test('with -N opens the endpoint that the port selects', async () => {
     await using client = call({ flags: [...forward('named:80'), '-N', '-v'], options: ['LogLevel=DEBUG1'] })
     await client.waitForOutput(/remote forward success/, 'stderr')
     assert.equal(await listener.gateway.ask(/^http:\/\/named\.gw\.test$/, 'x'), 'X')
@@ -140,7 +140,7 @@ suite('ssh -R', () => {
     assert.deepEqual(listener.gateway.requests()[0]?.labels, { app: 'web', env: 'test' })
   })
 
-  test('ends with a sentence and status 1 when the address is taken', async () => {
+  test('ends with a message and status 1 when the address is taken', async () => {
     await using first = call({ flags: forward('taken:80'), command: ['http'] })
     await first.waitForOutput(/-> -R/)
     await using second = call({
@@ -171,7 +171,7 @@ suite('ssh -R', () => {
     'a command that is too long': [['http', '--metadata', 'x'.repeat(9000)], /longer than 8192 bytes/],
   }
   for (const [name, [command, sentence]] of Object.entries(mistakes))
-    test(`ends with a sentence and status 1 for ${name}`, async () => {
+    test(`ends with a message and status 1 for ${name}`, async () => {
       await using client = call({ flags: forward('80'), command })
       assert.equal(await client.ended, 1)
       assert.match(client.stderr, sentence)
@@ -243,7 +243,7 @@ suite('ssh -R', () => {
     assert.equal(await listener.gateway.ask(/down/, 'hello'), '')
   })
 
-  test('shows lines of strangers without what moves the cursor', async () => {
+  test('prints lines of clients without control characters', async () => {
     await using client = call({ flags: forward('80'), command: ['http'] })
     await client.waitForOutput(/-> -R/)
     const { record } = listener.gateway.onlySession()

@@ -133,7 +133,7 @@ suite('connections through ssh', () => {
     stream.abort()
   })
 
-  test('fail when ssh goes away', async () => {
+  test('fail when ssh ends', async () => {
     await using upstream = await Upstream.start(socket => socket.pause())
     await using client = await tunnel('gone', upstream)
     const tunnelOfOld = listener.gateway.tunnelAt(/gone/)

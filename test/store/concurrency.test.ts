@@ -151,7 +151,7 @@ forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
     assert.equal(new Set(values).size, 1)
   })
 
-  test('takes a bounded number of waiting batches and says so beyond it', async () => {
+  test('takes a bounded number of waiting batches and rejects others', async () => {
     await using stores = await openTwo()
     const results = await Promise.allSettled(numbers(10_001).map(() => stores.first.commit([])))
     const rejected = results.filter(result => result.status === 'rejected')

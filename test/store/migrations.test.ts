@@ -103,7 +103,7 @@ suite('postgres migrations', () => {
     })
   }
 
-  test('let a program use a newer schema that says so', async () => {
+  test('let a program use a newer schema that allows it', async () => {
     const url = await server.newDatabase()
     await run(url, migrate(postgres, compatible))
     await using store = await openPostgres(url)

@@ -10,11 +10,11 @@ suite('a change that is retried on a conflict', () => {
   }
   const never = (): number => assert.fail('gave up')
 
-  test('is run once when nothing comes between', async () => {
+  test('is run once without another write', async () => {
     assert.equal(await retryOnConflict(conflicting(0), never), 1)
   })
 
-  test('is run again until no other write comes first', async () => {
+  test('is run again until no other write precedes it', async () => {
     assert.equal(await retryOnConflict(conflicting(7), never), 8)
   })
 

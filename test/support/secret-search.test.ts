@@ -133,7 +133,7 @@ suite('a test fails', () => {
   })
 })
 
-test('the contract tells which fields are for secrets', () => {
+test('the contract marks the fields that are for secrets', () => {
   const named = (wanted: string) => secretFields.filter(({ name }) => name === wanted)
   assert.ok(named('client_secret').some(({ secrecy }) => secrecy === 'returned'))
   assert.ok(named('client_secret').some(({ secrecy }) => secrecy === 'masked'))

@@ -23,7 +23,7 @@ suite('until', () => {
     await assert.rejects(waiting, { message: /\(\) => \[\]\.length > 0; last seen: false$/ })
   })
 
-  test('fails in time when a look does not end, and when nothing new comes', async () => {
+  test('fails in time when a check does not end, and when nothing new arrives', async () => {
     const never = () => new Promise<never>(() => undefined)
     await assert.rejects(until(never, { withinMs: 20 }), { message: /last seen: 'nothing yet'$/ })
     await assert.rejects(

@@ -130,7 +130,7 @@ suite('a service behind mutual TLS', () => {
     }
   })
 
-  test('may be behind an agent that asked for it, if it asked well', async () => {
+  test('may be behind an agent that requested it, if the request is valid', async () => {
     const { pem } = await authority()
     const build = (MutualTLSCA: object) =>
       mutualTlsModule.fromAgent?.build(bindOptions({ MutualTLSCA }, ''), { id: 'tn_1' }, parts)

@@ -115,7 +115,7 @@ suite('an endpoint configuration with mutual TLS', () => {
     await check()
   })
 
-  test('cannot be loosened by an agent with authorities of its own', async () => {
+  test('cannot be weakened by an agent with authorities of its own', async () => {
     const name = 'double.adit.localhost'
     const ids = [await world.authority(await authority())]
     const modules = { mutual_tls: { certificate_authority_ids: ids } }

@@ -68,7 +68,7 @@ suite('flow control', () => {
     assert.equal(peer.framesOf(2).at(-1), '0:00000003')
   })
 
-  test('lets a stalled reader hold one window and stall no other stream', async () => {
+  test('limits a stalled reader to one window, and stalls no other stream', async () => {
     const { accept, next } = streamQueue()
     const { gateway, agent } = sessionPair({}, { accept })
     const stalled = await gateway.open(3)

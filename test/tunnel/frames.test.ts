@@ -31,7 +31,7 @@ suite('frames on the wire', () => {
     assert.ok(peer.received.includes(hex('00000400 00000010 00000006')))
   })
 
-  test('say GOAWAY with the last stream of the peer and the text, and nothing after it', async () => {
+  test('are GOAWAY with the last stream of the peer and the text, and nothing after it', async () => {
     const { session, peer } = sessionWithPeer({
       role: 'server',
       accept: (_, stream) => void recordStream(stream),

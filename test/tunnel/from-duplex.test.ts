@@ -66,7 +66,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       assert.equal(stream.closed, true)
     })
 
-    test('goes on sending after the peer has ended, and reading after it has ended itself', async () => {
+    test('keeps sending after the peer has ended, and reading after its own end', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
       const sink = new RecordingSink()
@@ -123,7 +123,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
       assert.ok(Buffer.concat(sink.pieces).equals(sent))
     })
 
-    test('makes a writer wait for a slow peer, and notifies it when to go on', async () => {
+    test('makes a writer wait for a slow peer, and notifies it when to continue', async () => {
       await using ends = await open()
       const stream = fromDuplex(ends.near)
       const waits = Promise.withResolvers<void>()
@@ -165,7 +165,7 @@ for (const [kind, open] of Object.entries({ socket: sockets, 'duplex pair': pair
 }
 
 suite('habits of a Duplex', () => {
-  test('say how it finishes and what is done in the end', async () => {
+  test('report how it finishes and whether all is done', async () => {
     const done: string[] = []
     const duplex = new PassThrough()
     const stream = fromDuplex(duplex, {

@@ -12,7 +12,7 @@ const isBeat =
     id === of && kind === 0x10
 
 suite('a heartbeat', () => {
-  test('of the peer is echoed four bytes to a frame, however it comes, and never with FIN', async () => {
+  test('of the peer is echoed four bytes to a frame, however it is split, and never with FIN', async () => {
     const { session, peer } = sessionWithPeer({
       role: 'server',
       accept: (_, stream) => answerHeartbeat(stream),
@@ -92,7 +92,7 @@ suite('a heartbeat', () => {
     agent.close()
   })
 
-  test('is opened anew when the peer resets its stream', async () => {
+  test('is opened again when the peer resets its stream', async () => {
     const { session, peer } = sessionWithPeer({ role: 'server' })
     startHeartbeat(session, { intervalMs: 5, limitMs: 60_000 })
     await peer.next(isBeat(2))

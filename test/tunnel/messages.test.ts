@@ -171,7 +171,7 @@ suite('the proxy header', () => {
       await assert.rejects(readProxyHeader(stream), { name: 'MessageError' })
     })
 
-  test('is refused when it is cut short, comes late, or is reset', async () => {
+  test('is refused when it is truncated, late or reset', async () => {
     await assert.rejects(
       readProxyHeader(await accepted(frame(0x11, 2, wanted.subarray(0, 20)))),
       /ended before/,

@@ -72,7 +72,7 @@ suite('a session', () => {
     assert.equal(begun.size, 64, 'of 64 streams have sent some of the first megabyte')
   })
 
-  test('nudges when input causes no output, only where asked, and never in answer to a nudge', async () => {
+  test('sends a frame when input causes no output, only where enabled, and never in response to such a frame', async () => {
     const { session, peer } = sessionWithPeer({ role: 'server' })
     recordStream(await session.open(3))
     await peer.next()
@@ -146,7 +146,7 @@ suite('a session', () => {
     assert.deepEqual([reason.code, reason.message], ['remote_gone_away', 'bye'])
   })
 
-  test('knows which streams a leaving peer has not read, if that peer is trusted', async () => {
+  test('reports the streams that a leaving peer has not read, if that peer is trusted', async () => {
     for (const trustsLastId of [true, false]) {
       const { session, peer } = sessionWithPeer({ role: 'server', trustsLastId })
       const [read, unread] = await Promise.all([session.open(3), session.open(3)])

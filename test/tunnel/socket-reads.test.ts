@@ -73,7 +73,7 @@ for (const mode of ['fast', 'plain'] as const)
           near.destroy()
         })
 
-        test('stop at a pause, in the middle of what has come, and go on after it', async () => {
+        test('stop at a pause, in the middle of received data, and continue after it', async () => {
           const { near, far } = await ends()
           const reader = new Reader()
           let pausedAt = 0

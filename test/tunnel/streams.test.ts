@@ -30,7 +30,7 @@ suite('a stream', () => {
     assert.ok(sinks.every(({ ended }) => ended))
   })
 
-  test('goes on receiving after our end, and sending after the end of the peer', async () => {
+  test('keeps receiving after its own end, and sending after the end of the peer', async () => {
     const accepted = Promise.withResolvers<TunnelStream>()
     const { gateway, agent } = sessionPair({}, { accept: (_, stream) => accepted.resolve(stream) })
     const near = await gateway.open(3, Buffer.from('request'))

@@ -218,7 +218,7 @@ suite('forwarded content', () => {
   const chunked: Framing = { kind: 'chunked' }
   const length: Framing = { kind: 'length', length: content.length }
 
-  test('is the same for a reader that wants it without its framing', () => {
+  test('is the same for a reader that reads it without its framing', () => {
     for (const framing of [chunked, length]) {
       const body = new HeldBody(content, framing, 'a: b\r\n')
       const reader = new Reader(body)

@@ -162,7 +162,7 @@ suite('webhooks through TLS', () => {
     assert.equal(seen.length, 0)
   })
 
-  test('are verified before the tunnels of agents, where the configuration of a domain says so', async () => {
+  test('are verified before the tunnels of agents, where the configuration of a domain requires it', async () => {
     seen.length = 0
     const domain = 'tunnel.example.test'
     const { id } = await world.make('/endpoint_configurations', {

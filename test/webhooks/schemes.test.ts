@@ -18,7 +18,7 @@ suite('several signatures', () => {
   const right = `v1=${mac('sha256', SECRET, [CONTENT], 'hex')}`
   const wrong = `v1=${mac('sha256', 'old', [CONTENT], 'hex')}`
 
-  test('pass when one of them is right, wherever it stands', async () => {
+  test('pass when one of them is right, at any position', async () => {
     for (const list of [`${wrong},${right}`, `${right},${wrong}`, `v2=abc, ${right} ,${wrong}`, `,,${right}`])
       assert.equal(
         await kindOf('pagerduty', post({ 'X-PagerDuty-Signature': list }, CONTENT)),

@@ -64,7 +64,7 @@ suite('certificates of Amazon SNS', () => {
     assert.equal(asked.length, 10)
   })
 
-  test('are asked for again when they could not be fetched', async () => {
+  test('are requested again when they could not be fetched', async () => {
     let calls = 0
     const request = async (): Promise<EgressAnswer> => {
       if (++calls === 1) throw new Error('unreachable')

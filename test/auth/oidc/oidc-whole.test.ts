@@ -49,7 +49,7 @@ const seenIn = (text: string): { url: string; headers: Record<string, string> } 
   JSON.parse(/<pre id="seen">(.*)<\/pre>/.exec(text)?.[1]?.replaceAll('&quot;', '"') ?? '{}')
 
 suite('OpenID Connect with a certified provider', () => {
-  test('leads from an edge to the provider and back, and sends the user to the service', async () => {
+  test('redirects from an edge to the provider and back, and sends the user to the service', async () => {
     await whole({}, {}, async ({ world, edge, route, site }) => {
       const page = await new EdgeBrowser(world).signIn(`${site}/deep?x=1`, 'anna')
       assert.equal(page.url, `${site}/deep?x=1`)
@@ -171,7 +171,7 @@ suite('OpenID Connect with a certified provider', () => {
 })
 
 suite('a real browser', () => {
-  test('signs in, comes back, signs out, and is then a stranger', async () => {
+  test('signs in, returns, signs out, and must then sign in again', async () => {
     await whole({}, {}, async ({ world, site }) => {
       const browser = await launchChromium('--host-resolver-rules=MAP *.test 127.0.0.1')
       try {

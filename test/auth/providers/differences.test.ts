@@ -63,7 +63,7 @@ suite('scopes', () => {
     })
   }
 
-  test('Facebook is asked again what is granted', async () => {
+  test('Facebook is requested again for what is granted', async () => {
     await using server = await start('facebook')
     const method = methodAt(server, 'facebook')
     const authResult = await signIn(method)
@@ -151,7 +151,7 @@ suite('what only some providers have', () => {
     assert.equal((await signIn(methodAt(server, 'microsoft', { access }))).identity.email, ann.email)
   })
 
-  test('LinkedIn: applications from before OpenID are asked in the old way', async () => {
+  test('LinkedIn: applications from before OpenID use the old API', async () => {
     await using server = await start('linkedin')
     const access = { emails: ['ann@example.test'] }
     const method = methodAt(server, 'linkedin', { scopes: ['r_emailaddress'], access })

@@ -109,7 +109,7 @@ suite('an edge with the oauth module', () => {
     assert.match(page.body, /oauth_google/)
   })
 
-  test('looks again when the module changes, and shuts out who is no longer listed', async () => {
+  test('checks again when the module changes, and rejects users who are no longer listed', async () => {
     const settings = { ...OWN, email_domains: ['example.test'] }
     const { host, module } = await edge('changing', { provider: { github: settings } })
     const browser = new Browser(server)

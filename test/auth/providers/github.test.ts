@@ -44,7 +44,7 @@ suite('members of teams and organisations at GitHub', () => {
     })
   }
 
-  test('no confirmed address is needed where only teams are asked for', async () => {
+  test('no confirmed address is needed where only teams are required', async () => {
     await using server = await start({ teams: [['acme/core', 77]], verified: false })
     const { identity } = await signIn(methodAt(server, 'github', { access: { teams: ['acme/core'] } }))
     assert.equal(identity.email, '')
@@ -77,7 +77,7 @@ suite('members of teams and organisations at GitHub', () => {
     await assertRefused(method.check(authResult), 'oauth_not_allowed')
   })
 
-  test('organisations are asked for only where they are needed', async () => {
+  test('organisations are requested only where they are needed', async () => {
     await using server = await start({})
     const scope = async (access: object) =>
       (await consent(methodAt(server, 'github', { access }))).asked.searchParams.get('scope')
@@ -90,7 +90,7 @@ suite('members of teams and organisations at GitHub', () => {
     await assertRefused(refused, 'oauth_scopes_missing', 'read:org')
   })
 
-  test('being asked too often is trouble, not the end of a session', async () => {
+  test('a rate limit is a temporary failure, not the end of a session', async () => {
     await using server = await start({})
     const method = methodAt(server, 'github')
     const authResult = await signIn(method)

@@ -99,7 +99,7 @@ suite('the oauth module of a record', () => {
     )
   })
 
-  test('asks Microsoft for tokens that last only where users are looked at again', async () => {
+  test('requests refresh tokens from Microsoft only where users are rechecked', async () => {
     const scope = async (interval: number) => {
       const built = fromRecord(record('microsoft', {}, { auth_check_interval: interval }))
       return (await addressOf(built)).searchParams.get('scope')
@@ -117,7 +117,7 @@ suite('the oauth module of a record', () => {
       assert.ok(!inspect(built, { depth: 10 }).includes('a:secret'))
     })
 
-    test(`says which setting is missing for ${name}`, () => {
+    test(`names the setting that is missing for ${name}`, () => {
       assert.throws(
         () => fromRecord(record(name, managed), { oauth_other: '' }),
         refused('oauth_application', `oauth_${name}`),
@@ -157,7 +157,7 @@ suite('the oauth module of a record', () => {
     assert.equal(new Set(prints.map(print)).size, 4)
   })
 
-  test('goes where the operator has servers of its own', async () => {
+  test('uses the servers of the operator', async () => {
     const settings = {
       oauth_github_url: 'https://git.acme.test/',
       oauth_gitlab_url: 'http://lab.acme.test:81',

@@ -107,7 +107,7 @@ suite('documents of SAML', () => {
     })
   }
 
-  test('SAML-07 a signature over something else than it stands in is refused', async () => {
+  test('SAML-07 a signature over another element than its parent is refused', async () => {
     const xml = good()
     const renamed = xml.replace(/(<saml:Assertion [^>]*ID=")[^"]+/, '$1_other')
     await refused(renamed, 'saml_signature')
@@ -184,7 +184,7 @@ suite('documents of SAML', () => {
     await refused(signedResponse(elsewhere, keys.idp, { inResponseTo: REQUEST_ID }), 'saml_not_for_us')
   })
 
-  test('SAML-14 what is encrypted is refused with a page that says so', async () => {
+  test('SAML-14 encrypted assertions are refused with a page that has the reason', async () => {
     const data = `<xenc:EncryptedData xmlns:xenc="${XMLENC}"><xenc:CipherData><xenc:CipherValue>AAAA</xenc:CipherValue></xenc:CipherData></xenc:EncryptedData>`
     const asked = { inResponseTo: REQUEST_ID }
     const SAML = 'xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"'

@@ -87,7 +87,7 @@ suite('canonical form', () => {
     )
   })
 
-  test('says where the default namespace ends', () => {
+  test('declares where the default namespace ends', () => {
     const root = readMessage('<r xmlns="urn:0"><x xmlns=""><y/><z xmlns="urn:0"/></x></r>')
     assert.equal(canonical(root), '<r xmlns="urn:0"><x xmlns=""><y></y><z xmlns="urn:0"></z></x></r>')
   })

@@ -136,7 +136,7 @@ for (const [siteForm, others] of Object.entries(siteForms))
       )
     })
 
-    test('SAML-17 the provider may begin, and lead to the host of the edge alone', async () => {
+    test('SAML-17 the provider may begin, and redirect only to the host of the edge', async () => {
       const browser = new Browser(world)
       const got = await browser.send(await provider.form('', `${home()}start`))
       assert.equal(got.status, 200, got.text)
@@ -196,7 +196,7 @@ for (const [siteForm, others] of Object.entries(siteForms))
       })
     })
 
-    test('stands before the tunnel of an agent, too, where the configuration of its domain says so', async () => {
+    test('also precedes the tunnel of an agent where the configuration of its domain requires it', async () => {
       const idp_metadata = provider.metadata
       const config = await world.make('/endpoint_configurations', { type: 'https', saml: { idp_metadata } })
       const domain = 'conf.example.test'

@@ -34,7 +34,7 @@ for (const [form, others] of Object.entries(forms))
         assert.deepEqual(await sent(rigOf(), { statements }), { refused: 'saml_statements' })
     })
 
-    test('SAML-15 a RelayState that we did not give out leads nowhere', async () => {
+    test('SAML-15 a RelayState that we did not issue is rejected', async () => {
       const rig = rigOf()
       for (const relay of ['https://evil.test/', '//evil.test', '', 'x', rigOf({}, CONFIG).state()]) {
         const reply = await rig.acs(
@@ -46,7 +46,7 @@ for (const [form, others] of Object.entries(forms))
       }
     })
 
-    test('SAML-15 a provider that begins by itself can lead only to hosts of the realm', async () => {
+    test('SAML-15 a sign-in that the provider starts can redirect only to hosts of the realm', async () => {
       const rig = rigOf()
       const refusals = {
         home: 'saml_target_missing',
@@ -146,7 +146,7 @@ for (const [form, others] of Object.entries(forms))
       }
     })
 
-    test('SAML-17 a provider may begin by itself where the owner lets it', async () => {
+    test('SAML-17 a provider may start a sign-in where the owner allows it', async () => {
       for (const target of ['https://app.example.test/x?y=1', 'https://a.wild.test/x?y=1']) {
         const rig = rigOf()
         const url = new URL(locationOf(await rig.acs(signedResponse(rig.service, keys.idp), target)))
@@ -159,7 +159,7 @@ for (const [form, others] of Object.entries(forms))
       assert.ok(locationOf(reply).startsWith('https://conf.example.test/.adit/signed-in?'))
     })
 
-    test('SAML-17 a provider that does not say where to leads to the first host and the path of the route', async () => {
+    test('SAML-17 a provider that names no target redirects to the first host and the path of the route', async () => {
       const edge = (hostports: string[]) => row('https_edge', 'edghts_2', { hostports })
       const route = (match: string, hostports: string[]): SamlFixture => {
         const body = { match, match_type: 'path_prefix', saml: settingsOf(keys) }
@@ -235,7 +235,7 @@ for (const [form, others] of Object.entries(forms))
       assert.ok('user' in (await sent(rigOf(), { attributes: { groups: ['all'] } })))
     })
 
-    test('SAML-19 a NameID of another format than asked for is refused', async () => {
+    test('SAML-19 a NameID of another format than requested is refused', async () => {
       assert.deepEqual(await sent(rigOf(), { format: EMAIL }), { refused: 'saml_nameid_differs' })
       assert.deepEqual(await sent(rigOf({ nameid_format: TRANSIENT })), { refused: 'saml_nameid_differs' })
       assert.ok('user' in (await sent(rigOf({ nameid_format: TRANSIENT }), { format: TRANSIENT })))

@@ -79,7 +79,7 @@ suite('signing out at a SAML provider', () => {
     assert.ok(url.searchParams.get('Signature'))
   })
 
-  test('takes forms, and answers with one where the provider wants it', async () => {
+  test('takes forms, and responds with one where the provider requires it', async () => {
     const rig = rigWith({ binding: 'HTTP-POST', url: 'https://login.example.org/slo' })
     const reply = await byForm(rig, signed(logoutXml(rig), { by: keys.idp, over: 'LogoutRequest' }))
     assert.deepEqual(rig.ended.toSorted(), ['as_1', 'as_2'])
@@ -89,7 +89,7 @@ suite('signing out at a SAML provider', () => {
     )
   })
 
-  test('says so itself where the provider wants no answer', async () => {
+  test('shows a page of its own where the provider wants no response', async () => {
     const rig = rigWith()
     const reply = await byRedirect(rig, logoutXml(rig))
     assert.equal(reply.head.status, 200)
@@ -134,7 +134,7 @@ suite('signing out at a SAML provider', () => {
     assert.deepEqual(rig.ended, [])
   })
 
-  test('says of a message without a signature that it is not signed', async () => {
+  test('rejects a message without a signature as not signed', async () => {
     const rig = redirecting()
     const cut = (pattern: RegExp) =>
       byRedirect(rig, logoutXml(rig), keys.idp, query => query.replace(pattern, ''))

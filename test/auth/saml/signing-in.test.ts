@@ -34,7 +34,7 @@ suite('signing in with SAML', () => {
     assert.doesNotMatch(xml, /ForceAuthn/)
   })
 
-  test('asks for credentials anew where the user or the owner wants it', async () => {
+  test('requires new credentials where the user or the owner wants it', async () => {
     const requestIn = (url: string): string =>
       inflateRawSync(Buffer.from(new URL(url).searchParams.get('SAMLRequest') ?? '', 'base64')).toString()
     const again = await rigOf().method.begin({ ...ask, forceReauth: true })

@@ -57,7 +57,7 @@ suite('a route with several ways to sign in', () => {
     assert.equal(await site.sessionsAt('/any'), count + 1)
   })
 
-  test('SEC-16 leads from the page to choose from nowhere that a link to it names', async () => {
+  test('SEC-16 redirects from the chooser to no URL that a link to it names', async () => {
     const [, to = ''] = /to=([\w-]+)/.exec(locationOf(await site.visit('/any/deep')).search) ?? []
     // The bits of the last character need not count, those of the first do.
     const altered = (to.startsWith('A') ? 'B' : 'A') + to.slice(1)

@@ -362,7 +362,7 @@ suite('the cookies of flows', () => {
     assert.equal(browser.jar('app.test').size, 5)
   })
 
-  test('each lead to their own page', async () => {
+  test('each return to their own page', async () => {
     const { site, browser } = start()
     const begun = []
     for (const page of ['one', 'two', 'three']) {

@@ -57,7 +57,7 @@ suite('the service gets', () => {
     assert.doesNotMatch(managed?.text ?? '', /-token/)
   })
 
-  test('what else the method knows, within the same families', async () => {
+  test('other claims of the method, within the same families', async () => {
     const headers = { 'adit-auth-github-organization': 'acme', 'github-team': 'acme/ops', 'bad name': 'x' }
     const fields = await seen({ identity: { ...anna.identity, headers } })
     assert.equal(fields?.get('adit-auth-github-organization'), 'acme')

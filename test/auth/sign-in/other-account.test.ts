@@ -34,7 +34,7 @@ const finished = async (browser: Browser, begun: Reply): Promise<Reply> =>
   browser.go(locationOf(await browser.go(browser.callback(begun))), HTML)
 
 suite('a user whose account is not allowed', () => {
-  test('can sign in with another one, and comes to the page that was asked for', async () => {
+  test('can sign in with another one, and gets the requested page', async () => {
     const method = new Picky()
     const { site, browser } = start(method)
     const page = await finished(browser, await browser.go('https://app.test/deep?x=1'))

@@ -87,7 +87,7 @@ suite('an edge whose routes have different sign-ins', () => {
     assert.equal((await site.visit(target, pairsOf(begun))).status, 302)
   })
 
-  test('SEC-15 rejects a code that another route asked for, also at the same provider', async () => {
+  test('SEC-15 rejects a code that another route requested, also at the same provider', async () => {
     const [admin, odd, shop] = [
       await site.visit('/admin'),
       await site.visit('/odd'),

@@ -175,7 +175,7 @@ suite('a sign-in that was begun at another endpoint', () => {
 
 suite("a provider of the attacker's own", () => {
   for (const workers of workerCounts)
-    test(`learns a code that no other endpoint redeems, with ${workers} processes`, async () => {
+    test(`gets a code that no other endpoint redeems, with ${workers} processes`, async () => {
       await using scene = await Scene.start('oauth', { workers })
       await using hostile = await HostileProvider.start()
       await scene.evil(hostile.issuer)

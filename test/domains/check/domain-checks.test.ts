@@ -38,7 +38,7 @@ onEachStore(
       return body
     }
 
-    test('says which record is missing, and what DNS has instead', async () => {
+    test('names the record that is missing, and what DNS has instead', async () => {
       const { id, cname_target: target } = await createResource(api(), '/reserved_domains', {
         domain: 'a.example.org',
       })
@@ -52,7 +52,7 @@ onEachStore(
       assert.equal(found.expires_at, null)
     })
 
-    test('says that DNS is right, and what else is missing', async () => {
+    test('reports that DNS is right, and what else is missing', async () => {
       const { id, cname_target: target } = await createResource(api(), '/reserved_domains', {
         domain: 'b.example.org',
       })
@@ -76,7 +76,7 @@ onEachStore(
       assert.deepEqual(found.answers, [{ address: dns.at, records: [], error: 'ESERVFAIL' }])
     })
 
-    test('looks once for checks at the same time', async () => {
+    test('resolves once for concurrent checks', async () => {
       const { id } = await createResource(api(), '/reserved_domains', { domain: 'd.example.org' })
       const [one, other] = await Promise.all([check(id), check(id)])
       assert.deepEqual(one, other)

@@ -144,7 +144,7 @@ suite('a program called ngrok', () => {
     assert.notEqual(await agent.ends(), 0)
   })
 
-  test('keeps the authtoken in its usual file, and says so', async () => {
+  test('saves the authtoken in its usual file, and prints where', async () => {
     using home = new Home(server)
     const path = join(home.folder, '.config/ngrok/ngrok.yml')
     for (const args of [

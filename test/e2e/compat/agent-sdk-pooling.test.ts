@@ -5,7 +5,7 @@ import { openWorld } from './agent-sdk/world.ts'
 import { until } from '../../support/until.ts'
 
 suite('the published SDK @ngrok/ngrok: endpoint pooling', () => {
-  test('two agents share one URL, each with an endpoint of its own, and one carries on alone', async () => {
+  test('two agents share one URL, each with an endpoint of its own, and one continues without the other', async () => {
     await using world = await openWorld()
     await using other = new Sdk(accessTo(world.server))
     const open = async (sdk: Sdk, text: string) => {

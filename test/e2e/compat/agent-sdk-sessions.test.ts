@@ -142,7 +142,7 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
     }
   })
 
-  test('listener.close(), disconnect(), kill(): the tunnel is gone, the session stays', async () => {
+  test('listener.close(), disconnect(), kill(): the tunnel is closed, the session stays', async () => {
     await using sdk = newSdk()
     const options = { addr: world.port, session_metadata: 'closing' }
     const [one, two, three] = [
@@ -178,7 +178,7 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
     }
   })
 
-  test('session.close() says nothing to the gateway: its silence ends the session within 20 seconds', async () => {
+  test('session.close() sends nothing: the gateway ends the session within 20 seconds without a heartbeat', async () => {
     await using sdk = newSdk()
     const session = await sdk.connect(['metadata', 'silent'])
     const { id, url } = await sdk.call(session, ['httpEndpoint'], ['listenAndForward', to()])

@@ -52,7 +52,7 @@ for (const [name, plain] of Object.entries(packages))
       assert.deepEqual(await wrapper.call('kill'), {})
     })
 
-    test('says what is wrong', async () => {
+    test('reports what is wrong', async () => {
       using home = new Home(server)
       await using wrapper = new Wrapper(name, home)
       await wrapper.call('authtoken', server.authtoken)

@@ -69,7 +69,7 @@ suite('the published client ngrok-api for Python', () => {
     })
   }
 
-  test('empties a text or list where it sends an empty value only when asked to', async () => {
+  test('empties a text or list only if it is given an empty value', async () => {
     const { uri } = resources.get('https_edges')
     const emptied = { description: '', hostports: [] }
     const { body } = await server.api.patch(uri, emptied, { headers })

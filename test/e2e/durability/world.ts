@@ -29,7 +29,7 @@ async function listed(path: string, api: Caller): Promise<Body[]> {
   return found
 }
 
-/** All that there is, by lists, and each thing once more by its own path. */
+/** Every resource, by lists and by its own path. */
 export async function readWorld(api: Caller): Promise<Map<string, Body>> {
   const lists = ['/ip_policies', '/ip_policy_rules', '/edges/https', '/edges/tcp']
   const world = new Map<string, Body>()

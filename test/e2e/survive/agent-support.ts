@@ -36,7 +36,7 @@ export class GatewayProcess implements AsyncDisposable {
     return gateway
   }
 
-  /** Starts it once more. */
+  /** Starts it again. */
   async restart(): Promise<void> {
     this.#process = await spawnServer(this.dataDir, this.#environment)
   }

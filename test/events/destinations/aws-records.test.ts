@@ -102,7 +102,7 @@ for (const { name, operation, target, list, ending, maxRecord, maxCall } of serv
       destination.close()
     })
 
-    test('tells which records were taken when some failed, and has only those to send again', async () => {
+    test('reports which records were taken when some failed, and sends only those again', async () => {
       await using server = await start(put((at, call) => call === 0 && at % 2 === 1))
       const destination = build(server.url)
       const batch = events(5)
@@ -213,7 +213,7 @@ for (const { name, operation, target, list, ending, maxRecord, maxCall } of serv
   })
 }
 
-test('a destination whose ARN is not one says so when it is sent to', async () => {
+test('a destination with an invalid ARN reports it when an event is sent', async () => {
   const target = { kinesis: { auth, stream_arn: 'arn:aws:kinesis:evil.example/:123456789012:stream/x' } }
   const error = await refused(send(buildDestination(target, partsWith()), events(1)))
   assert.deepEqual([error.permanent, error.message], [false, "The destination's ARN is not one of kinesis."])

@@ -103,7 +103,7 @@ suite('a role at AWS', () => {
     assert.equal(all.kinesis.seen.at(-1)?.headers['x-amz-security-token'], `session${SECRET_MARK}==1`)
   })
 
-  test('is assumed anew when the service says that its keys have expired', async () => {
+  test('is assumed again when the service reports that its keys have expired', async () => {
     let calls = 0
     await using all = await world((seen, response) =>
       calls++ === 0 ? json(response, 400, { __type: 'ExpiredTokenException' }) : takes(seen, response),

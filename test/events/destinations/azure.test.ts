@@ -70,7 +70,7 @@ suite('Azure logs ingestion', () => {
     assert.equal(cloud.login.seen.length, 2)
   })
 
-  test('asks for a new token when the old one was withdrawn', async () => {
+  test('requests a new token when the old one was withdrawn', async () => {
     await using cloud = await azure()
     const destination = cloud.build()
     await send(destination, events(1))

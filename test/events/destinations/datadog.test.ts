@@ -98,7 +98,7 @@ suite('Datadog', () => {
     assert.deepEqual([broken.permanent, broken.misconfigured], [false, true])
   })
 
-  test('waits as long as it is asked to, in seconds or until a date', async () => {
+  test('waits for as long as requested, in seconds or until a date', async () => {
     const date = new Date(NOW + 90_000).toUTCString()
     for (const [header, wait] of [
       ['30', 30_000],

@@ -256,7 +256,7 @@ suite('debug', () => {
   })
 })
 
-test('a destination without a target says so when it is sent to', async () => {
+test('a destination without a target reports it when an event is sent', async () => {
   const error = await refused(send(buildDestination({ file: null, debug: null }, partsWith()), events(1)))
   assert.deepEqual([error.misconfigured, error.message], [true, 'The destination has no known target.'])
 })

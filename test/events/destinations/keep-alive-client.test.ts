@@ -62,7 +62,7 @@ suite('kept HTTP connections', () => {
     assert.equal(server.connections(), 0)
   })
 
-  test('do not wait for an answer longer than told', async () => {
+  test('do not wait longer for a response than configured', async () => {
     await using server = await service(() => undefined)
     await fails(post(new KeepAliveClient(egress, { timeoutMs: 100 }), server.url), 'timeout')
   })

@@ -67,7 +67,7 @@ suite('OTLP logs', () => {
     })
   })
 
-  test('leaves none as taken when the collector rejected some, as it does not say which', async () => {
+  test('counts none as delivered when the collector rejected some, as it does not name them', async () => {
     await using server = await service(
       collector({ partialSuccess: { rejectedLogRecords: '2', errorMessage: SECRET_MARK } }),
     )
@@ -85,7 +85,7 @@ suite('OTLP logs', () => {
     await send(build(silent.url), events(1))
   })
 
-  test('tells what is wrong with events from what is wrong with it or passes', async () => {
+  test('distinguishes invalid events from failures of the collector, and these from temporary ones', async () => {
     for (const [status, permanent] of [
       [400, true],
       [401, false],

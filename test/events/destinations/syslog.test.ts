@@ -82,7 +82,7 @@ suite('syslog', () => {
     assert.deepEqual(receiver.messages, [])
   })
 
-  test('opens the connection anew after it was closed', async () => {
+  test('opens the connection again after it was closed', async () => {
     const receiver = new Receiver()
     await using server = await listening(createServer(receiver.take))
     const destination = plain(server.port)

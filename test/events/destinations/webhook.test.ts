@@ -87,7 +87,7 @@ suite('webhook', () => {
     assert.deepEqual([error.permanent, error.misconfigured, server.seen.length], [false, true, 1])
   })
 
-  test('waits as long as Retry-After says', async () => {
+  test('waits for Retry-After', async () => {
     await using server = await service((_, response) => json(response.setHeader('retry-after', '5'), 503, {}))
     assert.equal((await refused(send(build(server.url), events(1)))).retryAfterMs, 5000)
   })
@@ -142,7 +142,7 @@ suite('webhook with several events in a POST', () => {
     assert.throws(() => verify({ ...first, body: cut }, new Webhook(secret)), /No matching signature/)
   })
 
-  test('asks for whole POSTs, up to a hundred of them and a thousand events at a time', () => {
+  test('takes events for whole POSTs, up to a hundred of them and a thousand events at a time', () => {
     const limits = [1, 2, 7, 100, 501, 1000].map(size => batched('http://127.0.0.1:1/', size).maxEvents)
     assert.deepEqual(limits, [100, 200, 700, 1000, 501, 1000])
   })
@@ -198,7 +198,7 @@ suite('webhook with several events in a POST', () => {
     assert.ok(sizes.every((size, at) => size <= 1_048_576 || at === 2))
   })
 
-  test('counts what stands between the events too', async () => {
+  test('counts the separators of events too', async () => {
     await using server = await taking()
     const [one = assert.fail('no event')] = events(1)
     const most = 1000

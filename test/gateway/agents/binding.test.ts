@@ -56,7 +56,7 @@ suite('a tunnel with a hostname', () => {
     [{ Domain: 'five' }, 'five'],
   ]
   for (const [opts, label] of named)
-    test(`asked for as ${JSON.stringify(opts)} is ${label}`, async () => {
+    test(`requested as ${JSON.stringify(opts)} is ${label}`, async () => {
       await using world = await online()
       const answer = await world.agent.bind('https', opts)
       assert.equal(answer.URL, `https://${label}.adit.localhost:8443`, answer.Error)

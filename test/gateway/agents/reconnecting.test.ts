@@ -47,7 +47,7 @@ suite('an agent that reconnects', () => {
     assert.deepEqual(ids.toSorted(), labelled.toSorted())
   })
 
-  test('while its old connection still looks alive replaces it, and keeps its names meanwhile', async () => {
+  test('while its old connection still seems to work replaces it, and keeps its names meanwhile', async () => {
     await using gateway = await startGateway()
     const { token } = gateway.source.credential()
     const agent = await TestAgent.signIn(gateway, token)

@@ -49,7 +49,7 @@ suite('a link with a process of a later version', () => {
 
   const double = (): Promise<number> => callPeer<number>(link, 'double', { value: 2, later: [1] })
 
-  test('refuses streams of types that it does not know, and lasts', async () => {
+  test('refuses streams of unknown types, and stays open', async () => {
     const stream = await link.open(UNKNOWN_TYPE, Buffer.from('{}'))
     const { promise, resolve } = Promise.withResolvers<string | undefined>()
     stream.attach({ data: () => undefined, end: () => undefined, closed: error => resolve(error?.code) })
@@ -57,7 +57,7 @@ suite('a link with a process of a later version', () => {
     assert.equal(await double(), 4)
   })
 
-  test('answers a method that it does not know with an error, and lasts', async () => {
+  test('answers an unknown method with an error, and stays open', async () => {
     for (const method of ['later', 'constructor'])
       await assert.rejects(callPeer(link, method, {}), { message: `There is no method ${method}.` })
     assert.equal(await double(), 4)

@@ -36,7 +36,7 @@ suite('versions of the peer protocol', () => {
   }
 
   for (const protocols of [['adit-peer/9'], undefined])
-    test(`a node that speaks ${protocols?.join() ?? 'none that it names'} is not used, and the log says why`, async () => {
+    test(`a node that speaks ${protocols?.join() ?? 'none that it names'} is not used, and the log has the reason`, async () => {
       const server = createServer({
         ...(await identity('b')),
         ...(protocols && { ALPNProtocols: protocols }),

@@ -77,7 +77,7 @@ suite('basic auth of an endpoint configuration', () => {
     assert.equal((await visit(build(false), request(login('old:form'), '198.51.100.9'))).head.status, 200)
   })
 
-  test('lets OPTIONS through only where the record says so', async () => {
+  test('allows OPTIONS only where the record does', async () => {
     assert.equal((await visit(build(false), asking('OPTIONS'))).head.status, 401)
     assert.equal((await visit(build(true), asking('OPTIONS'))).head.status, 200)
     assert.equal((await visit(build(true), asking('GET'))).head.status, 401)

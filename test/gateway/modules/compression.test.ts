@@ -118,7 +118,7 @@ suite('a client gets what it accepts', () => {
     assert.equal(reply.head.fields.get('content-encoding'), 'gzip')
   })
 
-  test('when an agent asked for it', async () => {
+  test('when an agent requested it', async () => {
     const given = optionsOf({ Compression: {} })
     const ofAgent = compressionModule.fromAgent?.build(given, { id: 'tn_1' }, parts)
     const reply = await ofAgent?.(accepting('gzip'), async () => whole())

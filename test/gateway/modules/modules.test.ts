@@ -64,7 +64,7 @@ suite('basic auth', () => {
     'characters that are not base64': request(`Authorization: Basic ${good}!\r\n`),
     'credentials without end': request(`Authorization: Basic ${'A'.repeat(30_000)}\r\n`),
   })) {
-    test(`asks again for ${why}`, async () => {
+    test(`responds with 401 to ${why}`, async () => {
       const { reply, sent } = await sendThrough(passwords, exchange)
       assert.equal(reply.head.status, 401)
       assert.equal(reply.head.fields.get('www-authenticate'), 'Basic realm="app.test", charset="UTF-8"')
@@ -212,7 +212,7 @@ suite('a bind is refused', () => {
     })
   }
 
-  test('on TCP too when it asks for a policy', () => {
+  test('on TCP too when it requests a policy', () => {
     const refused = { code: 'bind_option' }
     assert.throws(() => connectionFilter(optionsOf({ TrafficPolicy: 'on_tcp_connect: []' })), refused)
     assert.throws(() => connectionFilter(optionsOf({ IPRestriction: {} })), refused)

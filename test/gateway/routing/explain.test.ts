@@ -108,7 +108,7 @@ for (const workers of workerCounts)
       assert.equal((await world.server.api.get('/requests')).body.requests.length, kept)
     })
 
-    test('says what has no endpoint, what is redirected, and what is ambiguous', async () => {
+    test('reports what has no endpoint, what is redirected, and what is ambiguous', async () => {
       const none = await explain('https://nothing.example.test/')
       assert.deepEqual([none.handled_by, none.status, none.error_code], ['none', 404, 'ERR_ADIT_3200'])
       const plain = await explain('http://shop.example.test/')

@@ -156,7 +156,7 @@ suite('a request whose agent lost its connection', () => {
     assert.equal(refusals, -1)
   })
 
-  test('is never sent again when it is not idempotent, and the error says so', async () => {
+  test('is never sent again when it is not idempotent, and the error has the reason', async () => {
     await using plan = await started()
     const agent = await shop(plan)
     const { sent } = breakAtNext(agent)

@@ -138,7 +138,7 @@ suite('UP-01', () => {
       socket.on('data', bytes => {
         const id = /x-request-id: (\S+)/i.exec(bytes.toString('latin1'))?.[1]
         const answer = `HTTP/1.1 200 OK\r\nx-request-id: ${id}\r\nContent-Length: 2\r\n\r\nok`
-        // Some connections speak once more, at once or a moment later.
+        // Some connections send again, at once or a moment later.
         socket.write(++count % 20 === 0 ? answer + extra : answer)
         if (count % 20 === 10) setImmediate(() => socket.write(extra))
       })

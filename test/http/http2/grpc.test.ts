@@ -124,7 +124,7 @@ suite('gRPC through the gateway', () => {
     assert.deepEqual((await status.promise).metadata.get('x-end'), ['well'])
   })
 
-  test('a call that fails tells its status', async () => {
+  test('a call that fails has its status', async () => {
     await using far = await line()
     const error = await new Promise<grpc.ServiceError | null>(resolve =>
       far.client.makeUnaryRequest('/test.Echo/unary', same, same, Buffer.from('fail'), resolve),

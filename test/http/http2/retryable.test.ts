@@ -35,7 +35,7 @@ suite('a failed request over HTTP/2', () => {
     }
   })
 
-  test('was not sent when the service refuses it unseen, unless its content went there', async () => {
+  test('was not sent when the service refuses it unseen, unless it received content', async () => {
     await using behind = await upstream(h2c(stream => stream.close(constants.NGHTTP2_REFUSED_STREAM)))
     assert.deepEqual(await outcomes(behind.backend), ['not-sent', 'no-response'])
   })

@@ -161,7 +161,7 @@ suite('the recorder of usage', () => {
 })
 
 suite('the clock for deletions', () => {
-  test('follows a step ahead only when it lasts until the next look', () => {
+  test('follows a step ahead only when it lasts until the next check', () => {
     let [now, elapsed] = [NOON, 0]
     const clock = cautiousClock(
       () => now,

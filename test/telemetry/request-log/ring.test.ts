@@ -60,7 +60,7 @@ suite('the last requests', () => {
     assert.equal(kept.ring.find(first.id)?.path, '/0')
   })
 
-  test('of an endpoint that goes on are its newest', () => {
+  test('of an endpoint with more requests are its newest', () => {
     const kept = new Kept(100)
     for (let n = 0; n < 300; n++) {
       kept.put('quiet', `/${n}`)

@@ -89,7 +89,7 @@ suite('the exporter of spans', () => {
     assert.deepEqual(names(collector), upTo(1100))
   })
 
-  test('keeps a bounded number for a collector that is down, and goes on when it is back', async () => {
+  test('keeps a bounded number for a collector that is down, and sends them when it is back', async () => {
     const url = await unreachableUrl()
     const { put, counts, lines, exporter } = exporting(url, { firstWaitMs: 50 })
     put(0, 5000)

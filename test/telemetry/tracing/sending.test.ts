@@ -43,7 +43,7 @@ suite('traces', () => {
     for (const { body } of collector.calls) assert.ok(!body.includes(hush))
   })
 
-  test('cannot be asked for without bound: what is left out is counted and passed on as it came', async () => {
+  test('are limited: those left out are counted, and their headers forwarded unchanged', async () => {
     const { spans } = await traced(async world => {
       await toTunnel(world)
       const asking = async (): Promise<string | undefined> =>

@@ -11,7 +11,7 @@ const endpointOf = (environment: Record<string, string>, flags?: Record<string, 
   read(environment, flags).traces_endpoint
 
 suite('the settings of traces', () => {
-  test('make none unless they are asked for', () => {
+  test('make none unless they are enabled', () => {
     assert.equal(endpointOf({}), undefined)
     assert.equal(endpointOf({ ADIT_TRACES_ENDPOINT: 'off' }), undefined)
   })

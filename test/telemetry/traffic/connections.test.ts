@@ -52,7 +52,7 @@ suite('what is reported about a connection', () => {
     assert.equal(world.events.length, 1)
   })
 
-  test('has what IP policies say: those of the agent, and those for all endpoints', async () => {
+  test('has the decisions of IP policies: those of the agent, and those for all endpoints', async () => {
     await using world = await TrafficWorld.start()
     await using service = await echo()
     const agent = await world.agent()

@@ -102,7 +102,7 @@ suite('what is reported about the modules of a request', () => {
     assert.equal(await decision(), 'allow')
   })
 
-  test('has what IP policies say: those of the route, and those for all endpoints', async () => {
+  test('has the decisions of IP policies: those of the route, and those for all endpoints', async () => {
     await using world = await TrafficWorld.start()
     const backend = await world.static(hello)
     const restricted = (...ranges: string[]) => ({

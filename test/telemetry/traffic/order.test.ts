@@ -46,7 +46,7 @@ function holding(holdMs = 1) {
 const NEVER = 600_000
 
 suite('the order of events', () => {
-  test('is that in which they come while no agent comes or goes: nothing waits', () => {
+  test('is that of their arrival while no agent connects or disconnects: nothing waits', () => {
     const { hold, batches } = holding()
     const events = [event(CLOSED, 9), event(CLOSED, 8)]
     hold.publish(events, 3)

@@ -198,7 +198,7 @@ suite('what is reported about a request', () => {
     assert.equal(told.ja4_fingerprint, undefined)
   })
 
-  test('says whether the connection to the service was used before', async () => {
+  test('reports whether the connection to the service was used before', async () => {
     await using world = await TrafficWorld.start()
     world.edge('static.test', await world.static(hello))
     const kept = [await world.eventOf('static.test'), await world.eventOf('static.test')]
@@ -236,7 +236,7 @@ suite('what is reported about a request', () => {
     assert.equal((await world.eventOf('fixed.test')).backend, undefined)
   })
 
-  test('says of both requests of one connection when that began', async () => {
+  test('reports for both requests of one connection when that began', async () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })

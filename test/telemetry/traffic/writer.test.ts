@@ -174,7 +174,7 @@ suite('the writer of an event', () => {
     )
   })
 
-  test('says of a module that is met twice that it blocks when the second one does', () => {
+  test('reports a module that runs twice as blocking when the second one blocks', () => {
     const seen = wholeRequest()
     const { context } = seen
     const decision = (): unknown => JSON.parse(httpWriter(['ip_policy.decision'])(seen, ''))

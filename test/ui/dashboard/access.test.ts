@@ -30,7 +30,7 @@ const endpointId = async (): Promise<string> => {
 }
 
 suite('the endpoint page', () => {
-  test('shows the address with a QR code, the traffic, and leads to sign-in in two clicks', async () => {
+  test('shows the address with a QR code and the traffic, and sign-in is two clicks away', async () => {
     const { requestId } = await world.ask(`${HOST}/before`)
     await until(async () => (await world.server.api.get(`/requests/${requestId}`)).status === 200)
     await using dashboard = await Dashboard.open(browser, world.server.api)
@@ -176,7 +176,7 @@ suite('protection of an endpoint', () => {
 })
 
 suite('an IP policy', () => {
-  test('says whether an address is allowed, and by which rule', async () => {
+  test('shows whether an address is allowed, and by which rule', async () => {
     const { id } = await world.make('/ip_policies', { description: HOSTILE })
     await world.make('/ip_policy_rules', { ip_policy_id: id, cidr: '192.0.2.0/24', action: 'allow' })
     await using dashboard = await Dashboard.open(browser, world.server.api, { width: 375 })

@@ -131,7 +131,7 @@ suite('every page of the dashboard', { concurrency: true }, () => {
       assert.deepEqual(dashboard.errors, [])
     })
 
-  test('leads to sign-in when the session has ended, and is shown again afterwards', async () => {
+  test('redirects to sign-in when the session has ended, and is shown again afterwards', async () => {
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const context = dashboard.page.context()
     const tabs = [dashboard.page, ...(await Promise.all([newTab(dashboard), newTab(dashboard)]))]
@@ -160,7 +160,7 @@ suite('every page of the dashboard', { concurrency: true }, () => {
     }
   })
 
-  test('says that the network is lost, and shows its data when it is back', async () => {
+  test('shows that the network is lost, and its data when it is back', async () => {
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
     const notice = page.getByRole('status').getByText('The server does not respond.')
@@ -181,7 +181,7 @@ suite('every page of the dashboard', { concurrency: true }, () => {
     }
   })
 
-  test('says that the database is unavailable, and shows its data when it is back', async () => {
+  test('shows that the database is unavailable, and its data when it is back', async () => {
     const postgres = await startPostgres()
     try {
       await using own = await CaptureWorld.start({

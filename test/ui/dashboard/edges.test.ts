@@ -113,7 +113,7 @@ suite('the edge page', () => {
     await page.getByRole('alert').waitFor()
   })
 
-  test('without routes says what to do', async () => {
+  test('without routes shows what to do', async () => {
     const { id } = await world.make('/edges/https', {})
     await using dashboard = await Dashboard.open(browser, world.server.api)
     await dashboard.visit(`/https_edges/${id}`)

@@ -288,7 +288,7 @@ suite('the dashboard', () => {
     assert.deepEqual(dashboard.errors, [])
   })
 
-  test('is used by keys alone: search, open, change', async () => {
+  test('can be used with the keyboard only: search, open, change', async () => {
     const policy = await createResource(server.api, '/ip_policies', { description: 'by keys' })
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard

@@ -36,7 +36,7 @@ suite('the figures of the overview', () => {
 })
 
 suite('the overview', () => {
-  test('of an empty installation leads to the first agent, and shows that it connects', async () => {
+  test('of an empty installation shows how to start the first agent, and that it connects', async () => {
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard
     await page.getByRole('heading', { level: 2, name: 'Open your first tunnel' }).waitFor()
@@ -152,7 +152,7 @@ suite('the overview', () => {
     await change.first().waitFor()
   })
 
-  test('leads to the settings of the server and their source', async () => {
+  test('links to the settings of the server and their source', async () => {
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard
     await dashboard.visit('/settings', 'Settings')

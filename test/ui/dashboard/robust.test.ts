@@ -145,7 +145,7 @@ suite('the dashboard', () => {
     await dialog.getByRole('alert').getByText('ERR_ADIT_').waitFor()
   })
 
-  test('asks for a new sign-in when its session has ended, and says so', async () => {
+  test('requires a new sign-in when its session has ended, and shows why', async () => {
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
     const { body } = await world.server.api.get('/dashboard_sessions')
@@ -157,7 +157,7 @@ suite('the dashboard', () => {
       .waitFor()
   })
 
-  test('says that the network is lost, keeps what it shows, and goes on afterwards', async () => {
+  test('shows that the network is lost, keeps its data, and continues afterwards', async () => {
     await world.make('/ip_policies', { description: 'kept while offline' })
     await using dashboard = await Dashboard.open(browser, world.server.api)
     const { page } = dashboard
@@ -173,7 +173,7 @@ suite('the dashboard', () => {
     await notice.first().waitFor({ state: 'detached' })
   })
 
-  test('says that the database is unavailable, and goes on when it is back', async () => {
+  test('shows that the database is unavailable, and continues when it is back', async () => {
     const postgres = await startPostgres()
     try {
       await using own = await CaptureWorld.start({ database_url: await postgres.newDatabase() })

@@ -84,7 +84,7 @@ suite('the filter of the traffic', () => {
 })
 
 suite('the traffic page', () => {
-  test('shows requests as they end, filtered, by keys alone', async () => {
+  test('shows requests as they end, filtered, with the keyboard only', async () => {
     await using dashboard = await Dashboard.open(browser, server.api)
     const { page } = dashboard
     await dashboard.visit('/requests', 'Traffic')

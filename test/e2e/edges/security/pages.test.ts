@@ -238,7 +238,7 @@ suite('SEC-22 a page that a client gets is safe', () => {
   /** What an address can carry in its query. */
   const written = payloads.map(payload => payload.replaceAll('\0', '').slice(0, 1000))
 
-  test('SEC-22 whatever the provider says in the address', async () => {
+  test('SEC-22 whatever the provider sends in the URL', async () => {
     for (const payload of written) {
       const { state, cookie } = await begun(SIGN_IN)
       const got = await finished(

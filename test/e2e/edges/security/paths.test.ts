@@ -74,7 +74,7 @@ suite('a path with several interpretations', () => {
   }
 
   for (const host of [HOST, OTHER]) {
-    test(`SEC-01 SEC-02 SEC-03 SEC-04 SEC-05 SEC-06 leads to one route or is rejected, and is forwarded byte for byte (HTTP/1.1, ${host})`, async () => {
+    test(`SEC-01 SEC-02 SEC-03 SEC-04 SEC-05 SEC-06 matches one route or is rejected, and is forwarded byte for byte (HTTP/1.1, ${host})`, async () => {
       const all = hardTargets(host)
       // What is special to the second name is in a few rows.
       const targets = all.filter((target, at) => host === HOST || target.includes('onl') || at % 4 === 0)
@@ -93,7 +93,7 @@ suite('a path with several interpretations', () => {
     })
   }
 
-  test('SEC-01 SEC-02 SEC-03 SEC-04 SEC-05 SEC-06 leads to the same route over HTTP/2', async () => {
+  test('SEC-01 SEC-02 SEC-03 SEC-04 SEC-05 SEC-06 matches the same route over HTTP/2', async () => {
     const targets = hardTargets(HOST)
     const seen: Seen[] = []
     for (let from = 0; from < targets.length; from += 100) {

@@ -110,7 +110,7 @@ for (const [form, others] of Object.entries(forms))
     const isTurnedAway = (got: EdgeResponse): boolean =>
       got.status === 302 && new URL(locationOf(got)).origin === provider.url
 
-    test('SEC-16 leads back to the same origin and path, whatever the path looks like', async () => {
+    test('SEC-16 redirects to the same origin and path, whatever the path is', async () => {
       assert.ok(targets.length >= 120)
       let done = 0
       await each(targets, async target => {
