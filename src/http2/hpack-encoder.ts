@@ -1,4 +1,4 @@
-import { isOfConnection } from '#http2/header-field.ts'
+import { type HpackName, nameOf, staticIndexOf } from '#http2/hpack-name.ts'
 import { huffmanLength, writeHuffman } from '#http2/huffman.ts'
 import { staticTable } from '#http2/static-table.ts'
 
@@ -7,23 +7,6 @@ const ENTRY_OVERHEAD = 32
 const FIRST_DYNAMIC = staticTable.length + 1
 /** A longer value is seldom repeated, and would displace many others. */
 const MAX_INDEXED = 512
-const MAX_KNOWN_NAMES = 2048
-
-/** How a field is represented: in the table, only as text, as text that no proxy may put into a table, or not at all. */
-type Representation = 'indexed' | 'literal' | 'never' | 'absent'
-
-const secret = new Set(['cookie', 'set-cookie', 'authorization', 'proxy-authorization', 'www-authenticate'])
-/** Their values differ from message to message. */
-const changing = new Set(['content-length', 'content-range', 'etag', 'location', 'age', 'last-modified'])
-
-interface Name {
-  readonly text: string
-  /** Of the static table; 0 without one. */
-  readonly index: number
-  readonly representation: Representation
-  /** As it is written without an index; undefined before the first time. */
-  coded: Buffer | undefined
-}
 
 /** A field whose value will not be repeated on the connection. */
 export interface UniqueField {
@@ -31,36 +14,14 @@ export interface UniqueField {
   readonly value: string
 }
 
-const staticNames = new Map<string, number>()
-for (const [at, [name]] of staticTable.entries()) if (!staticNames.has(name)) staticNames.set(name, at + 1)
 const staticStatuses = new Map<number, number>()
 /** Lines of pseudo-header fields. */
 const staticLines = new Map<string, number>()
 for (const [at, [name, value]] of staticTable.entries())
   if (name === ':status') staticStatuses.set(Number(value), at + 1)
   else if (name.startsWith(':')) staticLines.set(`${name}: ${value}`, at + 1)
-const STATUS = staticNames.get(':status') ?? 0
-const CONTENT_LENGTH = staticNames.get('content-length') ?? 0
-
-// The same few names are written again and again, in any case.
-const known = new Map<string, Name>()
-
-function nameOf(written: string): Name {
-  const found = known.get(written)
-  if (found !== undefined) return found
-  const text = written.toLowerCase()
-  const index = staticNames.get(text) ?? 0
-  const name: Name = { text, index, representation: representationOf(text), coded: undefined }
-  if (known.size >= MAX_KNOWN_NAMES) known.clear()
-  known.set(written, name)
-  return name
-}
-
-function representationOf(name: string): Representation {
-  if (isOfConnection(name)) return 'absent'
-  if (secret.has(name)) return 'never'
-  return changing.has(name) ? 'literal' : 'indexed'
-}
+const STATUS = staticIndexOf(':status')
+const CONTENT_LENGTH = staticIndexOf('content-length')
 
 const sizeOf = (unique: UniqueField | undefined): number =>
   unique === undefined ? 0 : unique.name.length + unique.value.length
@@ -234,7 +195,7 @@ export class HpackEncoder {
     return true
   }
 
-  #field(line: string, name: Name, value: string, mayRepeat: boolean): void {
+  #field(line: string, name: HpackName, value: string, mayRepeat: boolean): void {
     const size = name.text.length + value.length + ENTRY_OVERHEAD
     const isIndexed = mayRepeat && name.representation === 'indexed'
     if (isIndexed && value.length <= MAX_INDEXED && size <= this.#maxSize) {
@@ -248,7 +209,7 @@ export class HpackEncoder {
     }
   }
 
-  #name(bits: number, mask: number, name: Name): void {
+  #name(bits: number, mask: number, name: HpackName): void {
     this.#integer(bits, mask, name.index)
     if (name.index > 0) return
     if (name.coded !== undefined) {
