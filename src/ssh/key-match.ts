@@ -1,4 +1,4 @@
-import type { Credential } from '#registry/records/records.ts'
+import type { Credential } from '#registry/records/credentials.ts'
 
 /** The credential of a public key, or why there is none. */
 export type KeyMatch =

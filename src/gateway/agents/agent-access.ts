@@ -5,7 +5,8 @@ import { owners } from '#contract/targets.ts'
 import { mayBind } from '#gateway/agents/acl.ts'
 import type { ConnectedAgent } from '#gateway/agents/connected-agent.ts'
 import type { ConnectedAgents } from '#gateway/agents/connected-agents.ts'
-import { credentialKinds, type RecordChange, type Records } from '#registry/records/records.ts'
+import { credentialKinds } from '#registry/records/credentials.ts'
+import type { RecordChange, Records } from '#registry/records/records.ts'
 
 interface AgentAccessOptions {
   readonly agents: ConnectedAgents

@@ -1,47 +1,33 @@
 import { guarded } from '#base/background.ts'
 import { type Log, silentLog } from '#base/log.ts'
-import { Secret } from '#base/secrets.ts'
 import type { Kind } from '#contract/kind.ts'
 import type { agentIngress } from '#contract/kinds/agent-ingress.ts'
 import { backends, type tunnelGroupBackend } from '#contract/kinds/backends.ts'
-import type { credential } from '#contract/kinds/credential.ts'
 import type { httpsEdge, tcpEdge, tlsEdge } from '#contract/kinds/edges.ts'
 import type { httpsEdgeRoute } from '#contract/kinds/https-edge-route.ts'
 import type { reservedAddr } from '#contract/kinds/reserved-addr.ts'
 import type { reservedDomain } from '#contract/kinds/reserved-domain.ts'
-import type { sshCredential } from '#contract/kinds/ssh-credential.ts'
 import { sshCertificateAuthority } from '#contract/kinds/ssh.ts'
 import { tlsCertificate } from '#contract/kinds/tls-certificate.ts'
 import { kinds } from '#contract/kinds/index.ts'
 import type { TunnelRecord } from '#registry/directory.ts'
+import {
+  type Credential,
+  credentialOf,
+  type CredentialRow,
+  isCredential,
+} from '#registry/records/credentials.ts'
 import * as keys from '#registry/records/keys.ts'
 import { RowIndex, type ChangingIndex } from '#registry/records/row-index.ts'
 import { type Owner, ownerOf } from '#registry/records/owners.ts'
 import { type Restricted, type Restriction, Restrictions } from '#registry/records/restrictions.ts'
+import { type ServedCertificate, servedCertificate } from '#registry/records/served-certificate.ts'
 import { SpacedRead } from '#registry/records/spaced-read.ts'
 import type { Follower, RowOf, Source, SourceChange, SourceRow } from '#registry/records/source.ts'
 import { groupOf, joins } from '#registry/records/tunnel-group.ts'
 import { wildcardsOver } from '#base/hosts.ts'
-import type { TlsIdentity } from '#pki/local-authority.ts'
-
-export interface Credential {
-  readonly id: string
-  /** What may be bound with it; empty allows everything. */
-  readonly acl: readonly string[]
-  readonly ownerId: string
-  /** False: it is rejected, because its owner is not active or does not exist. */
-  readonly active: boolean
-}
 
 type NamedEdgeRow = RowOf<typeof httpsEdge> | RowOf<typeof tlsEdge>
-
-/** What a session can be authenticated by. */
-type CredentialRow =
-  RowOf<typeof credential> | RowOf<typeof sshCredential> | RowOf<typeof sshCertificateAuthority>
-
-interface ServedCertificate extends TlsIdentity {
-  readonly id: string
-}
 
 /** The change of one row; `before` and `after` are undefined where it does not exist. */
 export interface RecordChange {
@@ -59,12 +45,6 @@ const followed: readonly string[] = [
     .filter(({ followedByGateway }) => followedByGateway === true)
     .map(({ name }) => name),
   'acme_challenge',
-]
-/** The credentials of sessions. */
-export const credentialKinds: readonly string[] = [
-  'credential',
-  'ssh_credential',
-  'ssh_certificate_authority',
 ]
 const restricting = new Set(['ip_policy', 'ip_policy_rule', 'ip_restriction'])
 
@@ -175,8 +155,7 @@ export class Records implements Follower {
   /** A credential of an agent or of an SSH client, or the CA that signed a client's certificate. */
   credential(id: string): Credential | undefined {
     const row = this.#rows.get(id)
-    const isCredential = row !== undefined && credentialKinds.includes(row.kind)
-    return isCredential ? this.#credential(row) : undefined
+    return row !== undefined && isCredential(row) ? this.#credential(row) : undefined
   }
 
   /** The SSH credentials of a public key: at most one for each owner that has registered it. */
@@ -197,14 +176,7 @@ export class Records implements Follower {
   }
 
   #credential(row: CredentialRow | undefined): Credential | undefined {
-    if (row === undefined) return undefined
-    const ownerId = keys.textOf(row, 'owner_id')
-    return {
-      id: row.id,
-      acl: ('acl' in row.body ? row.body.acl : undefined) ?? [],
-      ownerId,
-      active: ownerId === '' || this.owner(ownerId)?.active === true,
-    }
+    return row && credentialOf(row, this.owner(keys.textOf(row, 'owner_id')))
   }
 
   restriction(type: Restricted): Restriction | undefined {
@@ -256,12 +228,7 @@ export class Records implements Follower {
   ): ServedCertificate | undefined {
     const id = owner?.body.certificate
     const row = typeof id === 'string' ? this.get(tlsCertificate, id) : undefined
-    if (!row?.readable) return undefined
-    return {
-      id: row.id,
-      certificatePem: keys.textOf(row, 'certificate_pem'),
-      privateKeyPem: new Secret(keys.textOf(row, 'private_key_pem')),
-    }
+    return row && servedCertificate(row)
   }
 
   /** The HTTP-01 response for this token. */
