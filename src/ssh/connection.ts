@@ -14,7 +14,7 @@ import { TerminalBroadcast } from '#ssh/terminal-broadcast.ts'
 import { Channels, type ChannelLimits } from '#ssh/channels.ts'
 import { NO_COMMAND, readCommand, type SshCommand } from '#ssh/command.ts'
 import type { SshDeps } from '#ssh/deps.ts'
-import { bindText, checkBind, type Forward, Forwards, tunnelRequestOf } from '#ssh/forwards.ts'
+import { checkBind, Forwards, forwardText, nameOf, tunnelRequestOf } from '#ssh/forwards.ts'
 import { answersPing } from '#ssh/ping.ts'
 import { followSession } from '#ssh/shell.ts'
 import type { SshIdentity } from '#ssh/sign-in.ts'
@@ -62,7 +62,7 @@ interface PendingForward {
 type Accept = ((chosenPort?: number) => void) | undefined
 
 const MAX_WAITING = 64
-const SENTENCE_MS = 100
+const MESSAGE_MS = 100
 
 /** One signed-in ssh connection: each -R is a tunnel, and its sessions show events. */
 export class SshConnection implements AgentConnection {
@@ -160,7 +160,7 @@ export class SshConnection implements AgentConnection {
   stopTunnel(tunnelId: string, problem: Problem): void {
     if (this.#forwards.of(tunnelId) === undefined) return
     this.#forwards.remove(tunnelId)
-    this.#complain(problem)
+    this.#reportError(problem)
     this.#checkIdle()
   }
 
@@ -216,7 +216,7 @@ export class SshConnection implements AgentConnection {
       this.#forwards.list().forEach(forward => terminal.line(forwardText(forward)))
       this.#decide(command)
     } catch (error) {
-      this.#complain(error)
+      this.#reportError(error)
       this.#waiting.splice(0).forEach(({ reject }) => reject())
       this.#leave(1)
     }
@@ -251,9 +251,9 @@ export class SshConnection implements AgentConnection {
       this.#context.deps.markReady(this.record.id, tunnel.id)
       this.#terminals.writeLine(forwardText(forward))
     } catch (error) {
-      this.#complain(error)
+      this.#reportError(error)
       // With ExitOnForwardFailure ssh reads nothing after the failure; the message must be sent before.
-      if (this.#terminals.size > 0) await setTimeout(SENTENCE_MS)
+      if (this.#terminals.size > 0) await setTimeout(MESSAGE_MS)
       if (!this.#closed) reject()
     } finally {
       this.#opening--
@@ -272,7 +272,7 @@ export class SshConnection implements AgentConnection {
     this.#leave(this.#failed ? 1 : 0)
   }
 
-  #complain(error: unknown): void {
+  #reportError(error: unknown): void {
     this.#failed = true
     const known = error instanceof Problem
     if (!known) this.#context.log.error({ error, session: this.record.id }, 'an ssh tunnel failed to open')
@@ -324,14 +324,3 @@ export class SshConnection implements AgentConnection {
 }
 
 const clock = (): string => new Date().toISOString().slice(11, 19)
-
-/** The URL, or the labels of a tunnel without one. */
-const nameOf = ({ url, labels }: TunnelRecord): string =>
-  url === ''
-    ? Object.entries(labels)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(',')
-    : url
-
-const forwardText = ({ tunnel, bindAddr, asked }: Forward): string =>
-  `${nameOf(tunnel)} -> -R ${bindText(bindAddr, asked)}`

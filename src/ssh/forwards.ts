@@ -4,9 +4,9 @@ import type { TunnelScheme, SshCommand } from '#ssh/command.ts'
 import type { TunnelRequest } from '#ssh/deps.ts'
 
 /** One -R: the bind address and port as the client sent them, since it identifies the forward by them. */
-export interface Forward {
+interface Forward {
   readonly bindAddr: string
-  readonly asked: number
+  readonly requestedPort: number
   /** The port the client knows it by: the requested one, or the one chosen for 0. */
   readonly port: number
   readonly tunnel: TunnelRecord
@@ -34,10 +34,10 @@ export function checkBind({ bindAddr, bindPort }: BindAddress, forwards: Forward
 
 /** The tunnel of a -R, given the command: `-R [name:]port:host:hostport gateway [http|https|tcp|tls] [options]`. */
 export function tunnelRequestOf({ bindAddr, bindPort }: BindAddress, command: SshCommand): TunnelRequest {
-  const asked = ANYWHERE.has(bindAddr) ? '' : bindAddr.toLowerCase()
+  const requestedName = ANYWHERE.has(bindAddr) ? '' : bindAddr.toLowerCase()
   return {
     scheme: schemeOf(bindPort, command.scheme),
-    host: command.domain ?? command.name ?? asked,
+    host: command.domain ?? command.name ?? requestedName,
     port: bindPort,
     labels: command.labels,
     metadata: command.metadata,
@@ -55,7 +55,7 @@ function schemeOf(port: number, scheme: TunnelScheme | undefined): TunnelScheme 
 }
 
 /** As written after -R. */
-export const bindText = (bindAddr: string, port: number): string =>
+const bindText = (bindAddr: string, port: number): string =>
   ANYWHERE.has(bindAddr) ? String(port) : `${bindAddr}:${port}`
 
 /** The tunnels of one ssh connection. */
@@ -85,7 +85,7 @@ export class Forwards {
 
   add({ bindAddr, bindPort }: BindAddress, tunnel: TunnelRecord): Forward {
     const port = bindPort === 0 ? this.#choosePort(bindAddr, tunnel) : bindPort
-    const forward = { bindAddr, asked: bindPort, port, tunnel }
+    const forward = { bindAddr, requestedPort: bindPort, port, tunnel }
     this.#byTunnel.set(tunnel.id, forward)
     return forward
   }
@@ -101,3 +101,14 @@ export class Forwards {
     return port
   }
 }
+
+/** The URL, or the labels of a tunnel without one. */
+export const nameOf = ({ url, labels }: TunnelRecord): string =>
+  url === ''
+    ? Object.entries(labels)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(',')
+    : url
+
+export const forwardText = ({ tunnel, bindAddr, requestedPort }: Forward): string =>
+  `${nameOf(tunnel)} -> -R ${bindText(bindAddr, requestedPort)}`
