@@ -23,7 +23,7 @@ interface AccountBody {
 }
 
 /** An account that was read, with its keys decrypted. */
-export interface KeptAccount {
+export interface StoredAccount {
   readonly id: string
   readonly version: number
   readonly body: AccountBody
@@ -52,15 +52,15 @@ export class AccountRows {
     this.#options = options
   }
 
-  async find(): Promise<KeptAccount | undefined> {
+  async find(): Promise<StoredAccount | undefined> {
     const { store, directory } = this.#options
     const row = await store.holder(claimOf(directory))
     return row && this.#opened(row)
   }
 
   /** Creates it if there is none: one of several processes does, and all use it. */
-  get(): Promise<KeptAccount> {
-    const attempt = async (): Promise<KeptAccount | typeof CONFLICT> => {
+  get(): Promise<StoredAccount> {
+    const attempt = async (): Promise<StoredAccount | typeof CONFLICT> => {
       const found = await this.find()
       if (found) return found
       const { directory } = this.#options
@@ -72,16 +72,16 @@ export class AccountRows {
       // The next attempt finds the account, of this process or of a faster one.
       return CONFLICT
     }
-    return retryOnConflict(attempt, accountNotKept)
+    return retryOnConflict(attempt, accountNotSaved)
   }
 
   /** False when another process has changed it since it was read. */
-  change(kept: KeptAccount, { key, next, ...fields }: AccountChange): Promise<boolean> {
-    return this.#write(kept, {
-      ...kept.body,
+  change(stored: StoredAccount, { key, next, ...fields }: AccountChange): Promise<boolean> {
+    return this.#write(stored, {
+      ...stored.body,
       ...fields,
-      ...(key && { key: this.#sealed(key, kept.id) }),
-      ...(next !== undefined && { next_key: next && this.#sealed(next, kept.id) }),
+      ...(key && { key: this.#sealed(key, stored.id) }),
+      ...(next !== undefined && { next_key: next && this.#sealed(next, stored.id) }),
     })
   }
 
@@ -89,7 +89,7 @@ export class AccountRows {
     return this.#options.sealer.seal(key.pem().reveal(), id)
   }
 
-  #opened({ id, version, body: text }: Row): KeptAccount {
+  #opened({ id, version, body: text }: Row): StoredAccount {
     const body = JSON.parse(text) as AccountBody
     const open = (sealed: string) => AccountKey.open(new Secret(this.#options.sealer.unseal(sealed, id)))
     return { id, version, body, key: open(body.key), next: body.next_key ? open(body.next_key) : undefined }
@@ -102,8 +102,8 @@ export class AccountRows {
   }
 }
 
-export function accountNotKept(): never {
-  throw new Error('The account at the authority could not be kept.')
+export function accountNotSaved(): never {
+  throw new Error('The account at the authority could not be saved.')
 }
 
 /** An address may be longer than what a claim can hold. */

@@ -1,4 +1,4 @@
-import { accountNotKept, AccountRows, type KeptAccount } from '#acme/account-rows.ts'
+import { accountNotSaved, AccountRows, type StoredAccount } from '#acme/account-rows.ts'
 import type { AcmeAccount, AcmeClient } from '#acme/client.ts'
 import { AccountKey } from '#acme/jws.ts'
 import { moment } from '#acme/order-rows.ts'
@@ -61,8 +61,8 @@ export class Accounts {
       return account.url
     })
     const attempt = async (): Promise<true | typeof CONFLICT> => {
-      const kept = await this.#rows.find()
-      return kept?.body.url !== updated || (await this.#rows.change(kept, { contact })) || CONFLICT
+      const stored = await this.#rows.find()
+      return stored?.body.url !== updated || (await this.#rows.change(stored, { contact })) || CONFLICT
     }
     return retryOnConflict(attempt, () => true)
   }
@@ -79,12 +79,12 @@ export class Accounts {
    */
   changeKey(): Promise<string | undefined> {
     const attempt = async (): Promise<string | undefined | typeof CONFLICT> => {
-      const kept = await this.#rows.find()
-      if (!kept || kept.body.url === null) return undefined
-      const { key, next } = kept
-      const account = { key, url: kept.body.url }
+      const stored = await this.#rows.find()
+      if (!stored || stored.body.url === null) return undefined
+      const { key, next } = stored
+      const account = { key, url: stored.body.url }
       if (next === undefined) {
-        await this.#rows.change(kept, { next: AccountKey.make() })
+        await this.#rows.change(stored, { next: AccountKey.make() })
         // The next attempt finds the key, of this process or of a faster one.
         return CONFLICT
       }
@@ -92,7 +92,7 @@ export class Accounts {
       await this.#adopt(next)
       return account.url
     }
-    return retryOnConflict(attempt, newKeyNotKept)
+    return retryOnConflict(attempt, newKeyNotSaved)
   }
 
   async #offer(account: AcmeAccount, next: AccountKey): Promise<void> {
@@ -108,12 +108,12 @@ export class Accounts {
   /** The CA has the next key: it is the account's, whatever else was written meanwhile. */
   #adopt(next: AccountKey): Promise<void> {
     const attempt = async (): Promise<void | typeof CONFLICT> => {
-      const kept = await this.#rows.find()
+      const stored = await this.#rows.find()
       // Another process was faster.
-      if (kept?.next?.thumbprint !== next.thumbprint) return undefined
-      return (await this.#rows.change(kept, { key: next, next: null })) ? undefined : CONFLICT
+      if (stored?.next?.thumbprint !== next.thumbprint) return undefined
+      return (await this.#rows.change(stored, { key: next, next: null })) ? undefined : CONFLICT
     }
-    return retryOnConflict(attempt, newKeyNotKept)
+    return retryOnConflict(attempt, newKeyNotSaved)
   }
 
   /** Reads the store each time, since another process may have changed it; concurrent callers share the result. */
@@ -125,19 +125,19 @@ export class Accounts {
   #open(): Promise<AcmeAccount> {
     const { client } = this.#options
     const attempt = async (): Promise<AcmeAccount | typeof CONFLICT> => {
-      const kept = await this.#rows.get()
-      const { key, body } = kept
+      const stored = await this.#rows.get()
+      const { key, body } = stored
       if (body.url !== null) return { key, url: body.url }
       // The CA finds an account by its key: an interruption before it is stored does no harm.
       const { account, isNew } = await client.newAccount(key, this.#contact)
       const contact = isNew ? this.#contact : null
-      return (await this.#rows.change(kept, { url: account.url, contact })) ? account : CONFLICT
+      return (await this.#rows.change(stored, { url: account.url, contact })) ? account : CONFLICT
     }
-    return retryOnConflict(attempt, accountNotKept)
+    return retryOnConflict(attempt, accountNotSaved)
   }
 
   /** After an interrupted key change: does the CA know the next one? */
-  async #takeOver({ next }: KeptAccount): Promise<boolean> {
+  async #takeOver({ next }: StoredAccount): Promise<boolean> {
     if (next === undefined || (await this.#options.client.findAccount(next)) === undefined) return false
     await this.#adopt(next)
     return true
@@ -150,12 +150,12 @@ export class Accounts {
   }
 
   async #recovered(used: AcmeAccount, problem: AcmeProblem): Promise<boolean> {
-    const kept = await this.#rows.find()
-    if (kept?.body.url !== used.url || kept.key.thumbprint !== used.key.thumbprint) return true
-    if (await this.#takeOver(kept)) return true
+    const stored = await this.#rows.find()
+    if (stored?.body.url !== used.url || stored.key.thumbprint !== used.key.thumbprint) return true
+    if (await this.#takeOver(stored)) return true
     if (!doubtful.has(problem.type) || !(await this.#isGone(used, problem))) return false
     // The next key may have come into use between the two requests.
-    return (await this.#takeOver(kept)) || this.#replace(kept, problem)
+    return (await this.#takeOver(stored)) || this.#replace(stored, problem)
   }
 
   /**
@@ -172,9 +172,9 @@ export class Accounts {
   }
 
   /** Replaces a useless account by a new one with a new key. */
-  async #replace(kept: KeptAccount, problem: AcmeProblem): Promise<boolean> {
+  async #replace(stored: StoredAccount, problem: AcmeProblem): Promise<boolean> {
     const { log, now } = this.#options
-    const { url, replaced_at: replaced } = kept.body
+    const { url, replaced_at: replaced } = stored.body
     const facts = { account: url, error: problem }
     if (replaced && now() - Date.parse(replaced) < REPLACED_AGAIN_MS) {
       log.error(facts, 'the CA rejects the ACME account, which has just replaced another one')
@@ -183,7 +183,7 @@ export class Accounts {
     log.warn(facts, 'the CA no longer has the ACME account: creating a new one with a new key')
     const fresh = { key: AccountKey.make(), next: null, url: null, contact: null }
     // Rejected: another process has already done the same.
-    await this.#rows.change(kept, { ...fresh, replaced_at: moment(now()) })
+    await this.#rows.change(stored, { ...fresh, replaced_at: moment(now()) })
     return true
   }
 
@@ -193,8 +193,8 @@ export class Accounts {
   }
 }
 
-function newKeyNotKept(): never {
-  throw new Error('The new key of the account at the authority could not be kept.')
+function newKeyNotSaved(): never {
+  throw new Error('The new key of the account at the authority could not be saved.')
 }
 
 const isSame = (known: readonly string[] | null | undefined, wanted: readonly string[]): boolean =>

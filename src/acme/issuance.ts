@@ -88,8 +88,8 @@ export class Issuance {
 
   /** The key of the new certificate; stored before the order, so that no order is without one. */
   async #key({ domain, order }: OrderRun): Promise<Secret> {
-    const kept = order.key()
-    if (kept !== undefined) return kept
+    const stored = order.key()
+    if (stored !== undefined) return stored
     const key = await newServerKey(domain.keyType)
     await order.save({ key: order.sealed(key), state: 'ordering' })
     return key
@@ -110,8 +110,8 @@ export class Issuance {
       }
     }
     const made = await this.#newOrder(run)
-    const kept = { url: made.url, account: account.url, state: 'proving' } as const
-    await order.save(kept, await order.withoutChallenges())
+    const stored = { url: made.url, account: account.url, state: 'proving' } as const
+    await order.save(stored, await order.withoutChallenges())
     return made
   }
 

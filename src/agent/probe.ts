@@ -11,7 +11,7 @@ import { streamTypes } from '#tunnel/stream-types.ts'
 
 const DEADLINE_MS = 5000
 const BEAT_MS = 50
-const LOOK_MS = 5
+const POLL_MS = 5
 
 interface ProbedGateway {
   readonly region: string
@@ -54,7 +54,7 @@ export class Probe implements Disposable {
     const end = performance.now() + DEADLINE_MS
     while (performance.now() < end) {
       if (heartbeat.latencyMs !== undefined) return heartbeat.latencyMs
-      await delay(LOOK_MS)
+      await delay(POLL_MS)
     }
     throw new Error(`no heartbeat came back within ${DEADLINE_MS / 1000} s`)
   }

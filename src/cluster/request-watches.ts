@@ -12,12 +12,12 @@ export class RequestWatches {
     number,
     { readonly watcher: RequestWatcher; readonly filters: RequestWatch['filters'] }
   >()
-  readonly #tell: (name: 'watchRequests' | 'unwatchRequests', argument: unknown) => void
+  readonly #broadcast: (name: 'watchRequests' | 'unwatchRequests', argument: unknown) => void
   #next = 1
 
-  /** `tell` notifies every worker. */
-  constructor(tell: (name: 'watchRequests' | 'unwatchRequests', argument: unknown) => void) {
-    this.#tell = tell
+  /** `broadcast` notifies every worker. */
+  constructor(broadcast: (name: 'watchRequests' | 'unwatchRequests', argument: unknown) => void) {
+    this.#broadcast = broadcast
   }
 
   /** For a worker that starts. */
@@ -28,10 +28,10 @@ export class RequestWatches {
   add(filters: RequestWatch['filters'], watcher: RequestWatcher): () => void {
     const watch = this.#next++
     this.#watches.set(watch, { watcher, filters })
-    this.#tell('watchRequests', { watch, filters })
+    this.#broadcast('watchRequests', { watch, filters })
     return () => {
       this.#watches.delete(watch)
-      this.#tell('unwatchRequests', watch)
+      this.#broadcast('unwatchRequests', watch)
     }
   }
 

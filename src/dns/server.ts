@@ -26,7 +26,7 @@ const connectionDefaults: DnsConnectionLimits = { total: 512, perNetwork: 32, id
 const MAX_UNSENT = 1024
 /** For a system-assigned port: one that is free for UDP may be in use for TCP. */
 const ATTEMPTS = 10
-const COMPLAIN_EVERY_MS = 10_000
+const LOG_EVERY_MS = 10_000
 
 /** Serves the given zones, over UDP and TCP, and nothing else. */
 export class DnsServer {
@@ -37,7 +37,7 @@ export class DnsServer {
   readonly #networks = new Map<string, number>()
   #udp: UdpSocket | undefined
   #tcp: Server | undefined
-  #complainedAt = -Infinity
+  #loggedAt = -Infinity
 
   constructor(options: DnsServerOptions) {
     this.#options = options
@@ -77,7 +77,7 @@ export class DnsServer {
   async #listenUdp(host: string, port: number): Promise<AddressInfo> {
     const udp = await bindOn({ host, port }, this.#options.sharesPorts)
     this.#udp = udp
-    udp.on('error', error => this.#complain(error))
+    udp.on('error', error => this.#logError(error))
     udp.on('message', (query, from) => this.#datagram(udp, query, from))
     return udp.address()
   }
@@ -87,7 +87,7 @@ export class DnsServer {
     this.#tcp = tcp
     tcp.maxConnections = this.#limits.total
     await listenOn(tcp, { host, port }, this.#options.sharesPorts)
-    tcp.on('error', error => this.#complain(error))
+    tcp.on('error', error => this.#logError(error))
   }
 
   #datagram(udp: UdpSocket, query: Buffer, { address, port }: RemoteInfo): void {
@@ -125,16 +125,16 @@ export class DnsServer {
       return this.#responder.respond(query, client)
     } catch (error) {
       this.#options.counted?.('failed')
-      this.#complain(error)
+      this.#logError(error)
       return undefined
     }
   }
 
   /** Now and then: queries are cheap to send, and each could cost a log line. */
-  #complain(error: unknown): void {
+  #logError(error: unknown): void {
     const now = performance.now()
-    if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return
-    this.#complainedAt = now
+    if (now - this.#loggedAt < LOG_EVERY_MS) return
+    this.#loggedAt = now
     this.#options.log.error({ error }, 'the DNS server failed')
   }
 }

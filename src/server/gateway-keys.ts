@@ -26,10 +26,10 @@ function made(): StoredKeys {
 export async function openGatewayKeys(store: Store, sealer: Sealer): Promise<GatewayKeys> {
   const sealed =
     (await store.readMeta(META)) ?? (await store.claimMeta(META, sealer.seal(JSON.stringify(made()), META)))
-  const kept = JSON.parse(sealer.unseal(sealed, META)) as StoredKeys
+  const stored = JSON.parse(sealer.unseal(sealed, META)) as StoredKeys
   return {
-    proofs: Buffer.from(kept.proofs, 'base64'),
-    tickets: Buffer.from(kept.tickets, 'base64'),
-    sshHost: new Secret(kept.ssh_host),
+    proofs: Buffer.from(stored.proofs, 'base64'),
+    tickets: Buffer.from(stored.tickets, 'base64'),
+    sshHost: new Secret(stored.ssh_host),
   }
 }

@@ -39,18 +39,18 @@ const newRoot = (now: () => number): Promise<TlsIdentity> =>
   makeLocalRoot(`Adit local authority ${new Date(now()).toISOString().slice(0, 10)}`, now())
 
 function sealed(root: TlsIdentity, sealer: Sealer): string {
-  const kept: StoredRoot = {
+  const stored: StoredRoot = {
     certificate: root.certificatePem,
     sealed_key: sealer.seal(root.privateKeyPem.reveal(), META),
   }
-  return JSON.stringify(kept)
+  return JSON.stringify(stored)
 }
 
 function unsealed(text: string, sealer: Sealer): TlsIdentity {
-  const kept = JSON.parse(text) as StoredRoot
+  const stored = JSON.parse(text) as StoredRoot
   return {
-    certificatePem: kept.certificate,
-    privateKeyPem: new Secret(sealer.unseal(kept.sealed_key, META)),
+    certificatePem: stored.certificate,
+    privateKeyPem: new Secret(sealer.unseal(stored.sealed_key, META)),
   }
 }
 

@@ -128,7 +128,7 @@ export class PostgresEngine implements CopyEngine {
       client.release()
       return step.value
     } catch (error) {
-      await giveBack(client, error)
+      await releaseClient(client, error)
       throw error
     }
   }
@@ -177,7 +177,7 @@ const backendOf = (client: pg.PoolClient & { readonly processID?: number }): num
 const OF_CONNECTION: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'uncertain', 'read_only'])
 
 /** Ends the failed transaction, or the connection if it may still be busy or is broken. */
-async function giveBack(client: pg.PoolClient, error: unknown): Promise<void> {
+async function releaseClient(client: pg.PoolClient, error: unknown): Promise<void> {
   if (error instanceof StoreError && OF_CONNECTION.has(error.code)) {
     client.release(true)
     return

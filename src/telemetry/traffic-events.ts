@@ -103,12 +103,12 @@ export class TrafficEvents {
   #hasRoom(endpoint: string): boolean {
     // The endpoint with most events leaves some of the memory to the others.
     const isMost = this.#share.held(endpoint) * 2 > this.#share.used
-    const isThere = this.#bytes < (isMost ? MAX_BYTES * SHARE : MAX_BYTES) && this.#share.take([endpoint])
-    if (!isThere) {
+    const hasRoom = this.#bytes < (isMost ? MAX_BYTES * SHARE : MAX_BYTES) && this.#share.take([endpoint])
+    if (!hasRoom) {
       this.#dropped++
       this.#publishSoon()
     }
-    return isThere
+    return hasRoom
   }
 
   #publishSoon(): void {

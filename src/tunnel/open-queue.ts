@@ -17,7 +17,7 @@ interface OpenLimits {
 }
 
 /** How often waiting opens are checked: connections may have stalled meanwhile. */
-const LOOK_MS = 250
+const CHECK_MS = 250
 /** Streams of the session itself; they belong to no client. */
 const OWN = ''
 /** Counts open streams, and queues opens above the limit: in order for one client, the client with fewest first. */
@@ -128,7 +128,7 @@ export class OpenQueue {
     this.#waiting.set(waiting.client, queue.add(waiting))
     this.#waiters.add(waiting.client)
     this.#count++
-    this.#timer ??= setInterval(() => this.admit(), LOOK_MS).unref()
+    this.#timer ??= setInterval(() => this.admit(), CHECK_MS).unref()
   }
 
   #forget(waiting: QueuedOpen): void {

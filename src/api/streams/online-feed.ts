@@ -70,7 +70,7 @@ export class OnlineFeed {
 
 /** Two changes of one resource as one; undefined if there is none left. */
 function combined(earlier: Change, later: Change): Change | undefined {
-  const [wasThere, isThere] = [earlier.change !== 'created', later.change !== 'deleted']
-  if (!isThere) return wasThere ? later : undefined
-  return { ...later, change: wasThere ? 'updated' : 'created' }
+  const [wasOnline, isOnline] = [earlier.change !== 'created', later.change !== 'deleted']
+  if (!isOnline) return wasOnline ? later : undefined
+  return { ...later, change: wasOnline ? 'updated' : 'created' }
 }

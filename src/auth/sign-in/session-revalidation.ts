@@ -57,12 +57,12 @@ export class SessionRevalidation {
   }
 
   #begin(session: AuthSession): Promise<RevalidationResult> {
-    const flight = this.#look(session).finally(() => this.#flights.delete(session.id))
+    const flight = this.#revalidate(session).finally(() => this.#flights.delete(session.id))
     this.#flights.set(session.id, flight)
     return flight
   }
 
-  async #look(session: AuthSession): Promise<RevalidationResult> {
+  async #revalidate(session: AuthSession): Promise<RevalidationResult> {
     if (!hasTokens(session.granted)) return { is: 'refused' }
     try {
       const authResult = await this.#method.check?.(session.granted)

@@ -80,7 +80,7 @@ export class SignInHandler {
       known.scheme === client.scheme &&
       this.#shared.now() < known.goodUntil &&
       this.#shared.revocation.isKnown(known.sessionId)
-    if (!isGood) return this.#look(exchange, next, parted)
+    if (!isGood) return this.#authenticate(exchange, next, parted)
     return this.#admit(exchange, next, parted, known)
   }
 
@@ -95,12 +95,12 @@ export class SignInHandler {
     return redirectReply(originOf('https', head.host, info.httpsPort) + target, 308)
   }
 
-  async #look(exchange: Exchange, next: Endpoint, parted: headers.Parted): Promise<Reply> {
+  async #authenticate(exchange: Exchange, next: Endpoint, parted: headers.Parted): Promise<Reply> {
     const request = this.#request(exchange, parted.cookie)
     const found = await this.#sessions.find(request)
     const { head, client } = exchange
     if (found === undefined) {
-      if (head.method !== 'OPTIONS' || !this.#passesOptions) return this.#turnAway(request)
+      if (head.method !== 'OPTIONS' || !this.#passesOptions) return this.#reject(request)
       return this.#pass(exchange, next, headers.joinFields(parted, request.jar.rest, ''))
     }
     const { method } = found.offer
@@ -132,7 +132,7 @@ export class SignInHandler {
    * A page can follow a redirect to a provider, a script cannot: the provider's page is of another origin, and the
    * script sees only a network error. So it gets 401 instead.
    */
-  async #turnAway(request: SignInRequest): Promise<Reply> {
+  async #reject(request: SignInRequest): Promise<Reply> {
     const { head } = request.exchange
     if (isNavigation(head)) return this.#start(request, { returnTo: returnTarget(head.target), again: false })
     return headers.withCookies(errorReply('sign_in_required', head), leftOver(request))

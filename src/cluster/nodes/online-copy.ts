@@ -166,22 +166,22 @@ export class OnlineCopy extends DirectoryCopy {
     return groups.of(key).flatMap(id => this.tunnels.get(id) ?? [])
   }
 
-  #indexTunnel(tunnel: TunnelRecord, isThere: boolean): void {
+  #indexTunnel(tunnel: TunnelRecord, isOnline: boolean): void {
     const { id } = tunnel
     const earlier = this.tunnels.get(id)
     if (earlier !== undefined) {
       this.#tunnelsOfSession.delete(earlier.sessionId, id)
       this.#tunnelsOfNode.delete(machineOf(earlier.node), id)
     }
-    if (!isThere) return
+    if (!isOnline) return
     this.#tunnelsOfSession.add(tunnel.sessionId, id)
     this.#tunnelsOfNode.add(machineOf(tunnel.node), id)
   }
 
-  #indexSession({ id, node }: SessionRecord, isThere: boolean): void {
+  #indexSession({ id, node }: SessionRecord, isOnline: boolean): void {
     const earlier = this.sessions.get(id)
     if (earlier !== undefined) this.#sessionsOfNode.delete(machineOf(earlier.node), id)
-    if (isThere) this.#sessionsOfNode.add(machineOf(node), id)
+    if (isOnline) this.#sessionsOfNode.add(machineOf(node), id)
   }
 
   #generation(epoch: number): string {

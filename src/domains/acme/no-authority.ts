@@ -13,7 +13,7 @@ interface NoAuthorityOptions {
   readonly now: () => number
 }
 
-const LOOK_MS = 3_600_000
+const CHECK_MS = 3_600_000
 /** The status of domains that wait for a certificate. */
 export const NO_AUTHORITY =
   'Nothing is ordered: this server has no certificate authority. Set ADIT_ACME_DIRECTORY to the directory of one (ACME), or upload a certificate and set it as certificate_id.'
@@ -29,7 +29,7 @@ export async function reportNoAuthority(options: NoAuthorityOptions): Promise<()
   const queue = new SerialQueue()
   let isClosed = false
 
-  const look = async (id: string): Promise<void> => {
+  const check = async (id: string): Promise<void> => {
     const domain = known.get(id)
     if (isClosed || domain === undefined) return
     const isWanted = wantedAt(domain) <= now()
@@ -39,7 +39,7 @@ export async function reportNoAuthority(options: NoAuthorityOptions): Promise<()
   }
   const attend = (id: string): void => {
     const failed = 'could not update the status of a domain'
-    void queue.run(() => inBackground({ task: 'acme', log, failed, about: { id } }, () => look(id)))
+    void queue.run(() => inBackground({ task: 'acme', log, failed, about: { id } }, () => check(id)))
   }
 
   const unfollow = await domains.follow((id, domain) => {
@@ -51,7 +51,7 @@ export async function reportNoAuthority(options: NoAuthorityOptions): Promise<()
       attend(id)
     }
   })
-  const timer = setInterval(() => [...known.keys()].forEach(attend), LOOK_MS).unref()
+  const timer = setInterval(() => [...known.keys()].forEach(attend), CHECK_MS).unref()
   return async () => {
     isClosed = true
     clearInterval(timer)

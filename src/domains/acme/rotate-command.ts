@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command } from 'commander'
-import { isThere, rotationFile } from '#domains/acme/rotation.ts'
+import { exists, rotationFile } from '#domains/acme/rotation.ts'
 import { settingsOf, withDataOptions, type DataOptions } from '#base/data-options.ts'
 import { StartError } from '#base/start-error.ts'
 
-const LOOK_MS = 100
+const POLL_MS = 100
 const PATIENCE_MS = 30_000
 /** What sysexits.h calls a failure that passes. */
 const NOT_YET = 75
@@ -28,9 +28,9 @@ async function rotateAccount(options: DataOptions): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error)
     throw new StartError(`${file} cannot be written: ${reason}`)
   }
-  for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_MS) {
-    await pause(LOOK_MS)
-    if (await isThere(file)) continue
+  for (let waited = 0; waited < PATIENCE_MS; waited += POLL_MS) {
+    await pause(POLL_MS)
+    if (await exists(file)) continue
     process.stdout.write('The ACME account has a new key; the server logs which account it is.\n')
     return
   }

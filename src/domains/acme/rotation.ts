@@ -4,12 +4,12 @@ import { inBackground } from '#base/background.ts'
 import type { Log } from '#base/log.ts'
 
 const FILE = 'rotate-acme-account'
-const LOOK_MS = 2000
+const POLL_MS = 2000
 
 /** This file requests a new key. It is deleted when there is one; a stopped server finds it later. */
 export const rotationFile = (dataDir: string): string => join(dataDir, FILE)
 
-export const isThere = (file: string): Promise<boolean> =>
+export const exists = (file: string): Promise<boolean> =>
   access(file).then(
     () => true,
     () => false,
@@ -22,8 +22,8 @@ export const isThere = (file: string): Promise<boolean> =>
 export function followRotation(dataDir: string, change: () => Promise<boolean>, log: Log): () => void {
   const file = rotationFile(dataDir)
   let isBusy = false
-  const look = async (): Promise<void> => {
-    if (isBusy || !(await isThere(file))) return
+  const poll = async (): Promise<void> => {
+    if (isBusy || !(await exists(file))) return
     isBusy = true
     try {
       if (await change()) await rm(file, { force: true })
@@ -32,8 +32,8 @@ export function followRotation(dataDir: string, change: () => Promise<boolean>, 
     }
   }
   const failed = 'key rotation failed'
-  const safely = () => void inBackground({ task: 'acme', log, failed, about: { file } }, look)
-  const timer = setInterval(safely, LOOK_MS).unref()
+  const safely = () => void inBackground({ task: 'acme', log, failed, about: { file } }, poll)
+  const timer = setInterval(safely, POLL_MS).unref()
   safely()
   return () => clearInterval(timer)
 }

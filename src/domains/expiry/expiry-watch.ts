@@ -134,14 +134,14 @@ class ExpiryWatch implements Follower {
   }
 
   #run(): void {
-    this.#running = inBackground({ task: 'expiry', log: this.#log }, () => this.#look()).finally(() => {
+    this.#running = inBackground({ task: 'expiry', log: this.#log }, () => this.#check()).finally(() => {
       this.#running = undefined
       this.#wake()
     })
   }
 
   /** One after another: there are few, and nothing waits. */
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     for (const [id, { life, dueAt }] of this.#known) {
       const now = this.#call.now()
       if (this.#closed) return

@@ -80,7 +80,7 @@ export class EventFile {
     await this.#release()
     const path = join(await this.#folder(), this.#parts.at(-1) ?? '')
     const there = await statOf(path)
-    if (there?.isFile() && !hasRoom(there.size)) await this.#putAside(path)
+    if (there?.isFile() && !hasRoom(there.size)) await this.#rotate(path)
     return PlainFile.open(path)
   }
 
@@ -103,7 +103,7 @@ export class EventFile {
     return folder
   }
 
-  async #putAside(path: string): Promise<void> {
+  async #rotate(path: string): Promise<void> {
     const old = Array.from({ length: this.#options.files - 1 }, (_, at) => `${path}.${at + 1}`)
     const names = [path, ...old]
     for (let at = names.length - 1; at > 0; at--) {
