@@ -5,7 +5,7 @@ import type { ManagedDomain, OwnZone } from '#acme/domains.ts'
 const MAX_HOPS = 10
 const MAX_SHOWN = 3
 
-/** Whether DNS points here. If not, the message says what to set. */
+/** Whether DNS points here. If not, the message names the record to set. */
 type DnsCheck = { readonly proven: true } | { readonly proven: false; readonly missing: string }
 
 export interface DnsCheckOptions {

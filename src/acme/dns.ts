@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { canonicalAddress } from '#base/addresses.ts'
 
-/** DNS queries. Each rejects when DNS does not respond, which says nothing about the name. */
+/** DNS queries. Each rejects when DNS does not respond, which is not a result for the name. */
 export interface Dns {
   /** The target of the name's CNAME record; undefined when it has none. */
   cname(name: string): Promise<string | undefined>

@@ -24,7 +24,7 @@ export interface OwnZone {
 export interface ManagedDomain {
   /** Of the resource it belongs to. */
   readonly id: string
-  /** At least one; the first stands for all in texts and in the claim on the order. */
+  /** At least one; the first represents all in texts and in the claim on the order. */
   readonly names: readonly string[]
   readonly keyType: ServerKeyType
   /** The required CNAME target, for HTTP and TLS challenges. */

@@ -3,7 +3,7 @@ import { AcmeProblem } from '#acme/problem.ts'
 import type { ChallengeType } from '#acme/answers.ts'
 import { EgressError } from '#base/egress.ts'
 
-/** The names do not point here: the message says what to set. */
+/** The names do not point here: the message names the record to set. */
 export class DnsNotReady extends Error {
   override readonly name = 'DnsNotReady'
 }
@@ -96,7 +96,7 @@ export function failureOf(error: unknown, now: number, random: () => number): Is
 function problemFailure(problem: AcmeProblem, now: number, random: () => number): IssuanceFailure {
   const { type, message, retryAt } = problem
   if (type === 'invalidAnswer') return { error: 'internal', message, retryAt, orderLives: true }
-  const words = type === 'rateLimited' ? 'The CA asks to wait' : 'The CA rejects the request'
+  const words = type === 'rateLimited' ? 'The CA requires a delay' : 'The CA rejects the request'
   return {
     error: ofDns.has(type) ? 'dns' : 'internal',
     message: `${words} (${type}): ${message}`,

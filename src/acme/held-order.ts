@@ -30,7 +30,7 @@ type CommitWrites = (writes: readonly Write[]) => Promise<boolean>
 
 /**
  * An order that this process works on. Each write names the last seen version, so nothing is written once another
- * process has the order, whatever the clocks say; and each write renews the lease.
+ * process has the order, whatever their clocks are; and each write renews the lease.
  */
 export class HeldOrder {
   readonly id: string

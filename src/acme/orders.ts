@@ -65,7 +65,7 @@ export class Orders {
     return retryOnConflict(attempt, () => undefined, ATTEMPTS)
   }
 
-  /** Ends all orders of domains for which `isManaged` says no. */
+  /** Ends all orders of domains for which `isManaged` is false. */
   async sweep(isManaged: (id: string) => Promise<boolean>): Promise<void> {
     for await (const row of rowsOf(this.#options.store, ORDERS)) {
       const { domain_id: id, domain } = orderBody(row)
@@ -112,5 +112,5 @@ export class Orders {
   }
 }
 
-/** The first of the names, which stands for all. */
+/** The first of the names, which represents all. */
 export const nameOf = ({ names, id }: ManagedDomain): string => names[0] ?? id

@@ -29,7 +29,7 @@ export class AgentError extends Error {
   }
 }
 
-/** Error numbers with which a gateway says that a retry will fail again. */
+/** Error numbers that mean that a retry will fail again. */
 const permanentNumbers = {
   signIn: new Set([105, 107, 108, 4018, 90050, 90250]),
   // An address in use is not among them: it may become free.

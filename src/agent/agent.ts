@@ -176,7 +176,7 @@ export class Agent {
     return true
   }
 
-  /** The first address stands for the gateway itself. */
+  /** The first address is that of the gateway itself. */
   #takeOffer(number: number, [, ...others]: ConnectAddresses, server: ServerAddress): void {
     const offered = others.flatMap(({ ServerAddr }) => offeredAddress(ServerAddr, server) ?? [])
     // A node that is about to stop, or has just started, may know no other one.

@@ -121,7 +121,7 @@ export class GatewayLink {
 
   async #stay(connection: GatewayConnection, answer: AuthAnswer, server: ServerAddress): Promise<AgentError> {
     const { online, bindings } = this.#options
-    if (!online(answer, server)) throw new Error('it is not the process that is looked for')
+    if (!online(answer, server)) throw new Error('it is not the requested process')
     this.#connection = connection
     this.#wrongNodeCount = 0
     this.#attempt = 0

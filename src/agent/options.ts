@@ -70,7 +70,7 @@ export interface Termination {
 
 /** The options of docs/reference/tunnel-options.md, and those that only programs have. */
 export interface EndpointOptions extends Omit<OptionValues, 'schemes' | 'crt' | 'key'> {
-  /** Default `https`, unless `url` says otherwise. */
+  /** Default `https`, unless `url` has another scheme. */
   readonly proto?: EndpointProto | undefined
   /** The tunnel's name on this machine, such as in the log. */
   readonly name?: string | undefined

@@ -2,7 +2,7 @@ import { fail } from '#base/errors.ts'
 import { normalName } from '#base/hosts.ts'
 import { nameFault } from '#base/name-fault.ts'
 
-/** A normalized host name, or an error that says what is wrong with it. */
+/** A normalized host name, or an error with the reason why it is not one. */
 export function readName(given: string, field: string): string {
   const name = normalName(given)
   const fault = nameFault(name)

@@ -45,7 +45,7 @@ export class LastResort implements Disposable {
       this.#reported()
       this.#write(error)
     } catch {
-      // A failing log must not lead back here.
+      // A failing log must not recurse.
     }
   }
 

@@ -49,7 +49,7 @@ export interface TunnelClaim {
   readonly address: string | undefined
   /** The user. */
   readonly owner: string
-  /** Why it is refused beside the tunnels that hold the same place; undefined if it is not. */
+  /** Why it cannot share its address with the tunnels that hold it; undefined if it can. */
   admit(holders: readonly string[]): unknown
 }
 

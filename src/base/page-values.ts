@@ -60,7 +60,7 @@ function bytesOf(path: string): Buffer {
   }
 }
 
-/** By content: the name of a file says nothing about it. Browsers run no scripts in an SVG image. */
+/** By content, not by the name of the file. Browsers run no scripts in an SVG image. */
 function typeOf(bytes: Buffer): string | undefined {
   const start = bytes.toString('latin1', 0, 512)
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'

@@ -12,7 +12,7 @@ const assignments: Readonly<Record<ServiceState, () => readonly string[]>> = {
 }
 
 /**
- * Tells systemd the state of this server (sd_notify(3)), if it asks for it. Node has no datagram sockets in the file
+ * Reports the state of this server to systemd (sd_notify(3)), if it is configured. Node has no datagram sockets in the file
  * system; every system with systemd has its program. Never rejects: a server that cannot report its state still serves.
  */
 export function notifyServiceManager(state: ServiceState, log: Log): Promise<void> {

@@ -6,7 +6,7 @@ import type { Settings } from '#base/settings.ts'
 
 type ProxySettings = Pick<Settings, 'trusted_proxies' | 'trusted_proxy_header'>
 
-/** What proxies say about a client: the header fields of a request, several lines joined by commas. */
+/** What proxies report about a client: the header fields of a request, several lines joined by commas. */
 export type ProxyFields = { readonly [Name in ProxyHeaderName]?: string | undefined }
 
 /** Several lines of a field are one list (RFC 9110 §5.3). */

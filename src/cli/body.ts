@@ -17,7 +17,7 @@ async function contentOf(path: string, flag: string): Promise<string> {
   }
 }
 
-/** `@file` stands for the file's content, without its last line break as in `$(cat file)`; `@@` for one `@`. */
+/** `@file` is replaced by the file's content, without its last line break as in `$(cat file)`; `@@` by one `@`. */
 async function resolved(text: string, flag: Flag): Promise<string> {
   if (!text.startsWith('@') || !(flag.form === 'text' || flag.form === 'json')) return text
   if (text.startsWith('@@')) return text.slice(1)

@@ -11,7 +11,7 @@ export interface OutputOptions {
   readonly quiet?: boolean
 }
 
-/** Columns that say little in a list, or are too long for a row. */
+/** Columns of little use in a list, or too long for a row. */
 const NOT_IN_TABLES = new Set(['uri', 'metadata'])
 /** Shown after the columns that are specific to the kind. */
 const LAST = ['description', 'created_at']

@@ -52,7 +52,7 @@ export interface Filter {
   readonly values?: { readonly pattern: string; readonly example: string }
 }
 
-/** What TypeScript knows of a kind beyond its fields: its operations, and how it is addressed. */
+/** The type parameters of a kind beyond its fields: its operations, and how it is addressed. */
 export interface KindTypes {
   path: string
   verb: Verb

@@ -10,7 +10,7 @@ import {
   type TSchema,
 } from '#contract/schema.ts'
 
-/** What TypeScript knows of a field: as written, stored and read, and when a caller may write it. */
+/** The types of a field: as written, stored and read, and when a caller may write it. */
 interface FieldTypes {
   in: unknown
   kept: unknown

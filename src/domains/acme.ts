@@ -62,7 +62,7 @@ export function openAuthority(settings: Settings): AcmeClient | undefined {
     : new AcmeClient({ directory, egress: egressToAuthority(settings) })
 }
 
-/** The way to the authority, which may have a root of its own and a private address. */
+/** Connects to the authority, which may have a root of its own and a private address. */
 export const egressToAuthority = ({ acme_ca_file: file, egress_allow: allow = [] }: Settings): Egress =>
   createEgress({ allow, ca: file === undefined ? [] : [roots(file)] })
 

@@ -6,7 +6,7 @@ import type { OutgoingEvent } from '#events/destination.ts'
 import { rowsOf } from '#store/rows-of.ts'
 import type { Store } from '#store/store.ts'
 
-/** What a subscription asks for. */
+/** What a subscription selects. */
 export interface SubscriptionSpec {
   readonly id: string
   readonly sources: readonly EventSource[]

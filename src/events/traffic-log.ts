@@ -46,7 +46,7 @@ export class TrafficLog {
   /** The next number. */
   #next = 1
 
-  /** Reads what comes from now on. */
+  /** Reads the events from now on. */
   join(reading: TrafficReading): TrafficReader {
     const waitingAfter = (place: number): number => this.#kept.countAfter(place)
     const reader: TrafficReader = {

@@ -162,7 +162,7 @@ function clientAt(
   return { ...client, scheme, serverName: scheme === 'https' ? host : undefined }
 }
 
-/** Parsed like the head of a client, so that changes cannot say more than a client could. */
+/** Parsed like the head of a client, so that changes cannot do more than a client could. */
 function headOf(captured: CapturedRequest, order: ReplayOrder, length: number): RequestHead {
   const { id, head: before } = captured
   const authority = order.endpoint?.authority ?? before.authority

@@ -23,5 +23,5 @@ export function forwardedLines(client: HttpClientConnection, { authority }: Requ
   return lines
 }
 
-/** Whether a request has passed this process before: then its tunnel leads back here, in an endless loop. */
+/** Whether a request has passed this process before: then the service of its tunnel is this gateway, in an endless loop. */
 export const hasReturned = ({ fields }: RequestHead): boolean => fields.text.includes(VIA)

@@ -28,7 +28,7 @@ export interface RequestHead {
    * which only the gateway sets. The `Trailer` field stays.
    */
   readonly fields: Fields
-  /** What proxies say about the client. It counts only if they are trusted, and is never forwarded. */
+  /** What proxies report about the client. It counts only if they are trusted, and is never forwarded. */
   readonly proxyFields?: ProxyFields | undefined
 }
 

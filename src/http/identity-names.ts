@@ -32,7 +32,7 @@ export const answerFamilies: readonly string[] = ['adit-', 'ngrok-']
 
 /**
  * Headers with which proxies and CDNs describe the client, the original URL and themselves, and which services trust.
- * A client may have made them up, and what a trusted proxy says is used before they are removed.
+ * A client may have made them up, and the values of a trusted proxy are used before they are removed.
  */
 export const ownNames: readonly string[] = [
   'forwarded',

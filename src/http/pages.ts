@@ -100,7 +100,7 @@ function contentOf(problem: Problem): HtmlPage {
   }
 }
 
-/** The message without a cause that tells how the site is made; the cause of a 400 is in the client's own request. */
+/** The message without a cause that reveals internals of the site; the cause of a 400 is in the client's own request. */
 function withoutCause({ message, status, values }: Problem): string {
   const cause = values['reason']
   return cause === undefined || status === 400 ? message : message.replace(`: ${cause}.`, () => '.')

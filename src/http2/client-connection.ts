@@ -20,7 +20,7 @@ import type { TunnelError } from '#tunnel/frame.ts'
 
 interface Http2ClientOptions {
   readonly limits?: Partial<Http2Limits>
-  /** The server has sent its settings; `streams`: how many it accepts at a time, if it has said so. */
+  /** The server has sent its settings; `streams`: how many it accepts at a time, if it has announced it. */
   settings(streams: number | undefined): void
   /** The connection accepts no more requests; it is closed after the last response. */
   finishing(): void

@@ -8,7 +8,7 @@ import { LAST_STREAM, REFUSED_STREAM, STREAM_CLOSED } from '#http2/protocol.ts'
 import type { PeerSettings } from '#http2/settings.ts'
 
 export interface ClientEvents extends FrameEvents {
-  /** The server has sent its settings; `streams`: how many it accepts at a time, if it has said so. */
+  /** The server has sent its settings; `streams`: how many it accepts at a time, if it has announced it. */
   settings(streams: number | undefined): void
   /** The server accepts no new requests on this connection. */
   goaway(): void

@@ -120,7 +120,7 @@ export abstract class Http2FrameHandler<Stream extends Http2Stream>
         this.#windowUpdate(head.stream, bytes.readUInt32BE(from) & http2.MAX_WINDOW)
         break
       case http2.PUSH_PROMISE:
-        throw fault('a push was not asked for')
+        throw fault('a push was not requested')
       default:
         this.count('other')
     }

@@ -75,7 +75,7 @@ export class HeaderBlocks {
       throw new ConnectionFault(PROTOCOL_ERROR, 'a CONTINUATION frame continues nothing')
     const { parts } = unfinished
     unfinished.size += to - from
-    // Without the rest the table is lost, so the connection cannot go on.
+    // Without the rest the table is lost, so the connection cannot continue.
     if (unfinished.size > this.#limits.blockBytes || parts.length > this.#limits.continuations)
       throw new ConnectionFault(ENHANCE_YOUR_CALM, 'a header block is too long')
     parts.push(Buffer.from(bytes.subarray(from, to)))

@@ -1,4 +1,4 @@
-/** What RFC 9113 says about a field. */
+/** The rules of RFC 9113 for a field. */
 type FieldKind = 'regular' | 'pseudo' | 'invalid-name' | 'invalid-value' | 'connection'
 
 /** Of HTTP/1; they must not appear in HTTP/2 (RFC 9113 §8.2.2). */

@@ -15,7 +15,7 @@ import {
 } from '#http2/protocol.ts'
 
 const EMPTY = Buffer.alloc(0)
-/** More unsent bytes than this are not asked for. */
+/** More unsent bytes than this are not requested. */
 const HIGH_WATER = 65_536
 
 /** Gets what arrives on a stream. */

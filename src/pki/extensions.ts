@@ -51,7 +51,7 @@ export function keyUsageBits(certificate: Buffer): readonly boolean[] {
   )
 }
 
-/** Whether the basic constraints say CA. Node's `ca` also checks the key usages and so misses real ones. */
+/** Whether the basic constraints are those of a CA. Node's `ca` also checks the key usages and so misses real ones. */
 export function isAuthority(certificate: Buffer): boolean {
   const content = extension(certificate, BASIC_CONSTRAINTS)
   if (content === undefined) return false

@@ -23,7 +23,7 @@ export function readPem(text: string, limit = DEFAULT_LIMIT): PemBlock[] {
     const [, edge, label] = BOUNDARY.exec(line) ?? []
     if (edge === undefined || label === undefined) {
       if (line.startsWith('-----'))
-        refuse('not_pem', 'A line starts with dashes but is no BEGIN or END line.')
+        refuse('not_pem', 'A line starts with dashes but is not a BEGIN or END line.')
       if (open) open.lines.push(body(line))
     } else if (edge === 'BEGIN') {
       if (open) refuse('not_pem', `The ${open.label} block has no END line.`)

@@ -29,7 +29,7 @@ export type PkiCode =
   | 'bad_option'
   | 'bad_ssh_certificate'
 
-/** An error whose message says what to change. It never quotes key material. */
+/** An error whose message names what to change. It never quotes key material. */
 export class PkiError extends Error {
   override readonly name = 'PkiError'
   readonly code: PkiCode

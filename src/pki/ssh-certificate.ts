@@ -71,7 +71,7 @@ function unsigned(subject: SshPublicKey, request: SshCertificateRequest): Buffer
   ])
 }
 
-/** Whole seconds since 1970, which is all that a certificate can say. */
+/** Whole seconds since 1970, the only times of a certificate. */
 function validity({ validAfter, validUntil }: Request): Buffer[] {
   const [after, until] = [validAfter, validUntil].map(moment => Math.floor(moment.getTime() / 1000))
   if (after === undefined || until === undefined || !(after >= 0) || Number.isNaN(until))

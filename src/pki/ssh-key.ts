@@ -22,7 +22,7 @@ const MAX_LINE = 16 * 1024
 export function readSshPublicKey(text: string): SshPublicKey {
   const { name, blob, comment } = splitLine(text, 'bad_public_key')
   const { algorithm } = readKeyBlob(blob, 'bad_public_key')
-  if (algorithm.name !== name) refuse('bad_public_key', 'The key is of another type than the line says.')
+  if (algorithm.name !== name) refuse('bad_public_key', 'The key is not of the type that the line names.')
   const line = formatLine(name, blob, comment)
   return {
     keyType: algorithm.keyType,

@@ -48,7 +48,7 @@ export function readAuthority(pem: string): AuthorityFacts {
   if (second)
     refuse('several_certificates', 'An authority is exactly one certificate; upload each one separately.')
   if (!isAuthority(certificate.raw))
-    refuse('not_a_ca', 'The certificate is not an authority: its basic constraints do not say CA:TRUE.')
+    refuse('not_a_ca', 'The certificate is not an authority: its basic constraints lack CA:TRUE.')
   keyTypeOf(publicKey(certificate))
   const { subjectCommonName, notBefore, notAfter, keyUsages, extendedKeyUsages } = facts(certificate)
   const certificatePem = canonicalPem([certificate])

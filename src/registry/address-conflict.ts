@@ -24,11 +24,11 @@ function poolConflict(record: TunnelRecord, holder: TunnelRecord): Conflict | un
 
 const addressed = { URL: '', Domain: '', Hostname: '', Subdomain: '', Addr: '', LocalUrlScheme: '' }
 
-/** The options without those that only say where the endpoint is; as JSON, because messages differ in object types. */
+/** The options without those that only locate the endpoint; as JSON, because messages differ in object types. */
 const guardsOf = ({ options }: TunnelRecord): unknown =>
   JSON.parse(JSON.stringify({ ...options, ...addressed }))
 
-/** Whether a tunnel may be added beside those that hold the same port or name. The exact address is checked first. */
+/** Whether a tunnel may share the port or name of those that hold it. The exact address is checked first. */
 export function admission(record: TunnelRecord, holders: Iterable<TunnelRecord>): Added {
   let refused: Added = { ok: true }
   for (const holder of holders) {

@@ -41,6 +41,6 @@ export const otherConnections = <T extends { readonly id: string }>(
 
 export const isPrimary = ({ id }: { readonly id: string }): boolean => !id.includes('/')
 
-/** Further connections of an agent are internal to the gateway; one stands for all. */
+/** Further connections of an agent are internal to the gateway; one represents all. */
 export const primaryOnly = <T extends { readonly id: string }>(records: ReadonlyMap<string, T>): T[] =>
   [...records.values()].filter(it => isPrimary(it) || anyConnection(records, baseId(it.id)) === it)

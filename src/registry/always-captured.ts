@@ -6,7 +6,7 @@ import type { Directory } from '#registry/directory.ts'
 import { hostportsOf } from '#registry/records/keys.ts'
 import type { Records } from '#registry/records/records.ts'
 
-/** What says that all requests of a route are captured. */
+/** The rule that captures all requests of a route. */
 export type CapturedBy = 'route' | 'configuration' | 'agent'
 
 interface AlwaysCaptured {

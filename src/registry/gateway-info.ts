@@ -1,6 +1,6 @@
 import type { GatewaySettings } from '#base/settings.ts'
 
-/** What a gateway process knows of itself and of the installation. */
+/** Facts of a gateway process and of the installation. */
 export interface GatewayInfo extends GatewaySettings {
   /** This process, among all of the installation. */
   readonly node: string

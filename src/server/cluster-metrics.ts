@@ -15,7 +15,7 @@ const STATES = ['live', 'draining', 'expired'] as const
 
 /**
  * Declares the metrics of a cluster. Values of one node have its id as a label: an agent is connected to several nodes,
- * so their sum is no number of agents. `adit_cluster_nodes` is this node's view, and the same everywhere.
+ * so their sum is not the number of agents. `adit_cluster_nodes` is this node's view, and the same everywhere.
  */
 export function declareClusterMetrics(
   registry: Registry,

@@ -15,7 +15,7 @@ export interface Replaceable {
 
 interface RestartsOptions {
   readonly first: Replaceable
-  /** Starts the same program again, beside the one before; rejects if it does not serve. */
+  /** Starts the same program again, while the previous one runs; rejects if it does not serve. */
   readonly start: () => Promise<Replaceable>
   readonly log: Log
 }

@@ -72,7 +72,7 @@ export interface Running {
   close(options?: { readonly successor?: boolean }): Promise<void>
 }
 
-/** How a server starts beside its predecessor. */
+/** How a server starts while its predecessor runs. */
 export interface Succession {
   /** Resolves when the other server has released everything. */
   readonly released: Promise<void>
@@ -199,7 +199,7 @@ interface ExitParts {
   readonly cluster: Cluster | undefined
   readonly gateway: GatewayHandle
   readonly control: ControlPlane
-  /** How long a node accepts clients after it has said that it leaves. */
+  /** How long a node accepts clients after it has announced that it leaves. */
   readonly acceptMs: number
 }
 
@@ -214,7 +214,7 @@ function exitOf({ cluster, gateway, control, acceptMs }: ExitParts) {
       }
     },
     async run(): Promise<void> {
-      // The API of a draining node says so to load balancers until its clients have gone.
+      // The API of a draining node reports it to load balancers until its clients have gone.
       if (cluster) await leave()
       await Promise.all([control.close(), cluster ? undefined : leave()])
     },

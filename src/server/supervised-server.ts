@@ -21,7 +21,7 @@ interface SupervisedServerOptions {
   readonly isSuccessor?: boolean
 }
 
-/** A first process and its workers. If the first process crashes, it is started again, and the workers go on. */
+/** A first process and its workers. If the first process crashes, it is started again, and the workers keep serving. */
 export class SupervisedServer implements Replaceable {
   readonly exited: Promise<number>
   readonly #options: SupervisedServerOptions
@@ -48,7 +48,7 @@ export class SupervisedServer implements Replaceable {
     this.#start()
   }
 
-  /** Starts a server beside its predecessor; rejects unless it serves in time. */
+  /** Starts a server while its predecessor runs; rejects unless it serves in time. */
   static async succeed(options: SupervisedServerOptions): Promise<SupervisedServer> {
     const server = new SupervisedServer({ ...options, isSuccessor: true })
     const timer = setTimeout(() => server.#child?.kill('SIGKILL'), READY_MS)

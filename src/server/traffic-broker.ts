@@ -62,7 +62,7 @@ export class TrafficBroker {
     this.#reordered.flush()
   }
 
-  /** Reports agents that connect and disconnect. The first connection of an agent stands for all. */
+  /** Reports agents that connect and disconnect. The first connection of an agent represents all. */
   watchSessions(directory: Pick<Directory, 'watch'>, reported: Iterable<SessionRecord> = []): void {
     const online = new Set([...reported].filter(isPrimary).map(({ id }) => id))
     directory.watch({

@@ -21,7 +21,7 @@ export function followSession(session: Session, { started, interrupted, closed }
     accept?.()
     if (name === 'INT' || name === 'TERM') interrupted()
   })
-  // Undefined when the client has already closed the session, whatever the type says.
+  // Undefined when the client has already closed the session, although its type is not optional.
   const start = (command: string, channel: ServerChannel | undefined): void => {
     if (running || channel === undefined) return
     running = true

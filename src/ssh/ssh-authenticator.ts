@@ -83,7 +83,7 @@ export class SshAuthenticator {
     // RFC 4252 section 7: the response names the offered algorithm, and Dropbear signs with that; ssh2 would send
     // ssh-rsa, which means SHA-1.
     if (attempt.hashAlgo) attempt.key.algo = RSA_NAMES[attempt.hashAlgo] ?? attempt.key.algo
-    // Without a signature this only says that the key is acceptable.
+    // Without a signature this only reports that the key is acceptable.
     attempt.accept()
   }
 

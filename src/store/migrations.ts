@@ -7,7 +7,7 @@ import { StoreError } from '#store/store-error.ts'
 export interface Migration {
   readonly version: number
   /**
-   * The oldest version whose programs can use the schema after this migration, so that they can start beside newer ones
+   * The oldest version whose programs can use the schema after this migration, so that they can run together with newer ones
    * during an upgrade. By default none can.
    */
   readonly compatibleFrom?: number

@@ -3,17 +3,17 @@ import type { PostgresHosts } from '#store/postgres-hosts.ts'
 import { StoreError } from '#store/store-error.ts'
 
 const REFUSAL =
-  'The database URL leads to a connection pooler in transaction mode, but Adit needs sessions (prepared statements, LISTEN): set pool_mode = session for its database, or connect to PostgreSQL itself.'
+  'The database URL is that of a connection pooler in transaction mode, but Adit needs sessions (prepared statements, LISTEN): set pool_mode = session for its database, or connect to PostgreSQL itself.'
 
 /**
- * Rejects when transactions of one connection may run in different sessions. A pooler does not say so: it shows where
+ * Rejects when transactions of one connection may run in different sessions. A pooler does not report it: it shows where
  * two connections share a session, or one connection changes its own.
  */
 export async function refuseTransactionPooling(hosts: PostgresHosts): Promise<void> {
   const one = await connected(hosts)
   try {
     const session = await sessionOf(one)
-    // PostgreSQL itself has told its process id at the start of the connection; a pooler tells a number of its own.
+    // PostgreSQL itself sends its process id at the start of the connection; a pooler sends a number of its own.
     if (isDirect(one, session)) return
     const two = await connected(hosts)
     try {

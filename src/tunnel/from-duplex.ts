@@ -208,7 +208,7 @@ export class DuplexStream implements ByteStream, Occupant {
     }
   }
 
-  /** Earlier data is still read; then the reader learns that writing is no longer possible. */
+  /** Earlier data is still read; then the reader is notified that writing is no longer possible. */
   #gone(): void {
     this.#duplexClosed = true
     if (this.#peerFinished) this.#settle()

@@ -7,7 +7,7 @@ export interface ProxyEnd {
   readonly port: number
 }
 
-/** What a PROXY header says; undefined when the proxy speaks for itself, such as in a health check. */
+/** The content of a PROXY header; undefined when the proxy speaks for itself, such as in a health check. */
 export type ProxiedAddresses = { readonly source: ProxyEnd; readonly destination: ProxyEnd } | undefined
 
 export const PROXY_SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')

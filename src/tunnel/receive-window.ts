@@ -7,7 +7,7 @@ export interface RoundTrip {
   roundTripMs: number | undefined
 }
 
-// Below this the initial window is no bottleneck, and a larger one would only delay others.
+// Below this the initial window is not a bottleneck, and a larger one would only delay others.
 const NEAR_MS = 1
 // A lost packet delays all behind it by a round trip or two, with a queue on the link: for so long the credit must last.
 const FAST_ROUND_TRIPS = 4

@@ -3,7 +3,7 @@ interface DiffLine {
   readonly text: string
 }
 
-/** What stands before a line of each kind. */
+/** The prefix of a line of each kind. */
 export const diffSigns = { same: ' ', removed: '-', added: '+' } as const
 
 /** Beyond this many cells the texts are compared as a whole. */

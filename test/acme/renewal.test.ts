@@ -117,7 +117,7 @@ suite('renewals', () => {
       await world.issue()
       const job = await world.failure(domain.id)
       assert.equal(job.error_code, 'INTERNAL_ERROR')
-      assert.equal(job.msg, 'The CA asks to wait (rateLimited): too many new orders')
+      assert.equal(job.msg, 'The CA requires a delay (rateLimited): too many new orders')
       const wait = Date.parse(job.retries_at ?? '') - Date.now()
       assert.ok(Math.abs(wait - 2 * HOUR) < 30_000, `${wait}`)
     })

@@ -54,7 +54,7 @@ suite('a slow authority', () => {
       await world.issue()
       const job = await world.failure(domain.id)
       assert.equal(job.error_code, 'INTERNAL_ERROR')
-      assert.match(job.msg, /^The CA asks to wait \(rateLimited\): ./)
+      assert.match(job.msg, /^The CA requires a delay \(rateLimited\): ./)
       const wait = Date.parse(job.retries_at ?? '') - Date.now()
       assert.ok(Math.abs(wait - 2 * HOUR) < 30_000, `${wait}`)
     })

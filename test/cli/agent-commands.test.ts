@@ -88,8 +88,8 @@ suite('an update', () => {
       '0.2.0',
       'update checks are disabled in the configuration',
     ],
-    ['there is no command', 'log: text\n', '0.2.0', 'no way to update is configured (update_command)'],
-    ['nothing is configured', '', undefined, 'no way to update is configured (update_url)'],
+    ['there is no command', 'log: text\n', '0.2.0', 'updates are not configured (update_command)'],
+    ['nothing is configured', '', undefined, 'updates are not configured (update_url)'],
     ['the document cannot be had', install, undefined, 'the newest version cannot be determined: status 500'],
     [
       'the version is more than one',

@@ -25,7 +25,7 @@ const httpResponseBackend: ResourceHooks = {
 }
 
 /**
- * Rejects children that lead back to this backend. The visited rows must be unchanged when this one is written, or two
+ * Rejects children that refer back to this backend. The visited rows must be unchanged when this one is written, or two
  * concurrent changes could create a cycle together.
  */
 async function refuseCycles(draft: Draft, call: Call): Promise<void> {

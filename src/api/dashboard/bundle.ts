@@ -13,7 +13,7 @@ interface DashboardBundle {
 }
 
 /**
- * Makes every part that is loaded later depend on the whole first page, which thereby becomes one file. esbuild would
+ * Makes every part that is loaded later depend on the whole first page, which so becomes one file. esbuild would
  * otherwise split it by the parts that share its modules, and a browser loads only six files of a host at a time.
  */
 const firstPageInOneFile: Plugin = {

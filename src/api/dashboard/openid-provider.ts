@@ -1,4 +1,4 @@
-/** What the provider says about a user, verified. */
+/** The verified claims of the provider about a user. */
 export interface OpenIdUser {
   readonly identity: { readonly email: string; readonly name: string }
   readonly groups?: readonly string[]

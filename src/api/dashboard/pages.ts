@@ -34,7 +34,7 @@ const POLICY = [
 
 const PAGE = 'index.html'
 
-/** The script needs the session as soon as it runs: a browser that has one requests it beside the script. */
+/** The script needs the session as soon as it runs: a browser that has one requests it together with the script. */
 const PRELOAD = `<${dashboardCalls.session.path}>; rel=preload; as=fetch; crossorigin`
 
 /** The name of a file contains a hash of its content, so that it never changes. */

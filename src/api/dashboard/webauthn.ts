@@ -87,7 +87,7 @@ export function checkNewCredential(authenticatorData: string, credentialId: stri
   if (length === 0 || made !== credentialId) reject('the device has made another credential')
 }
 
-/** The keys of the algorithms that are asked for: ES256, EdDSA and RS256. */
+/** The keys of the requested algorithms: ES256, EdDSA and RS256. */
 export function readPublicKey(spki: string): KeyObject {
   const key = asKey(spki)
   const { namedCurve, modulusLength = 0 } = key?.asymmetricKeyDetails ?? {}
@@ -95,7 +95,7 @@ export function readPublicKey(spki: string): KeyObject {
     (key?.asymmetricKeyType === 'ec' && namedCurve === 'prime256v1') ||
     key?.asymmetricKeyType === 'ed25519' ||
     (key?.asymmetricKeyType === 'rsa' && modulusLength >= 2048 && modulusLength <= 4096)
-  return key && isGood ? key : reject('its key has another algorithm than those asked for')
+  return key && isGood ? key : reject('its key has another algorithm than those requested')
 }
 
 function asKey(spki: string): KeyObject | undefined {

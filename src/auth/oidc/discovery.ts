@@ -65,7 +65,7 @@ export class Discovery {
     const found = await oauth.processDiscoveryResponse(this.#issuer, response)
     const { authorization_endpoint: endpoint } = found
     if (endpoint === undefined || !this.#isUsable(endpoint))
-      return fail('sign_in_provider', { reason: 'it does not say where to sign in' })
+      return fail('sign_in_provider', { reason: 'its configuration has no usable authorization endpoint' })
     const algorithms = (found.id_token_signing_alg_values_supported ?? ['RS256']).filter(name =>
       asymmetric.test(name),
     )

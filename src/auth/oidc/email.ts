@@ -25,7 +25,7 @@ interface EmailClaim {
   readonly is: 'verified' | 'unverified' | 'unknown'
 }
 
-/** The address of one source: a flag says nothing about an address from another source. */
+/** The address of one source: a flag does not apply to an address from another source. */
 function addressIn(claims: Claims, issuer: string): EmailClaim | undefined {
   const { email, email_verified: flag } = claims
   if (typeof email !== 'string' || email === '') return undefined

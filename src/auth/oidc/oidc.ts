@@ -115,7 +115,7 @@ export class OidcMethod implements SignInMethod {
       const answer = oauth.validateAuthResponse(provider, this.#client, parameters, expected)
       const tokens = await this.#tokens(provider, answer, memory, callback)
       const claims = oauth.getValidatedIdTokenClaims(tokens)
-      if (!claims?.sub) return fail('sign_in_unverified', { reason: 'it does not say who you are' })
+      if (!claims?.sub) return fail('sign_in_unverified', { reason: 'it does not identify the user' })
       const more = await this.#more(provider, claims, tokens.access_token)
       const { email, is } = addressOf(claims, more, this.#options.issuer)
       // An unverified address is not sent to the service: anyone could have entered it.

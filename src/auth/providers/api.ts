@@ -112,8 +112,8 @@ export class ProviderApi {
 
 function tokenRefused({ status, headers, body }: EgressAnswer): boolean {
   if (status === 401) return true
-  // Facebook says the same with its code 190.
+  // The code 190 of Facebook means the same.
   if (status === 400) return /"code":\s*190\b/.test(body.toString('utf8', 0, 4096))
-  // GitHub also sends 403 for rate limits, which says nothing about the user.
+  // GitHub also sends 403 for rate limits, which do not concern the user.
   return status === 403 && headers['x-ratelimit-remaining'] !== '0' && headers['retry-after'] === undefined
 }

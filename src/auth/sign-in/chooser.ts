@@ -46,7 +46,7 @@ export const otherAccountLink = (realm: ChooserRealm, returnTo: string): { href:
   text: 'Sign in with another account',
 })
 
-/** What the URL of the chooser asks for. */
+/** What the URL of the chooser requests. */
 interface Choice extends Start {
   /** The key of the chosen offer; empty before the choice. */
   readonly key: string
@@ -54,7 +54,7 @@ interface Choice extends Start {
   readonly to: string
 }
 
-/** An expired or invalid link leads to "/". */
+/** An expired or invalid link redirects to "/". */
 export function choiceIn(realm: ChooserRealm, target: string): Choice {
   const parameters = parametersOf(target)
   const to = parameters.get('to') ?? ''

@@ -15,7 +15,7 @@ const MAX_HEADERS = 2048
 export function checkedIdentity(authResult: AuthResult): AuthResult {
   const { id, username, email, name, headers = {} } = authResult.identity
   if (id === '' || id.length > MAX_ID || CONTROL.test(id))
-    fail('sign_in_unverified', { reason: 'it does not say who you are' })
+    fail('sign_in_unverified', { reason: 'it does not identify the user' })
   let room = MAX_HEADERS
   const kept = Object.entries(headers).filter(
     ([header, value]) => !CONTROL.test(value) && (room -= header.length + value.length) >= 0,

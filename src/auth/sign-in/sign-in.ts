@@ -9,7 +9,7 @@ export interface AuthResult {
   readonly identity: UserIdentity
   readonly accessToken?: string
   readonly refreshToken?: string
-  /** Only if the method asks for them. */
+  /** Only if the method requests them. */
   readonly groups?: readonly string[]
   /** When the provider's session ends, in milliseconds; ours ends with it. */
   readonly until?: number

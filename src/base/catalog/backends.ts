@@ -33,11 +33,11 @@ export const backendErrors = {
   response_body_too_big: { number: 6516, status: 400, text: '"body" may have at most 64 KiB.' },
   response_status: { number: 6517, status: 400, text: '"status_code" must be between 200 and 599.' },
   response_host: { number: 90181, status: 400, text: 'A response has no "host" header; only requests do.' },
-  backend_cycle: { number: 90012, status: 400, text: '"{field}": {id} leads back to this backend: {path}.' },
+  backend_cycle: { number: 90012, status: 400, text: '"{field}": {id} refers back to this backend: {path}.' },
   backend_tree: {
     number: 90231,
     status: 400,
-    text: '"{field}": this backend would lead to more than {limit} others, counting each path to a backend. Use fewer levels or fewer backends.',
+    text: '"{field}": this backend would refer to more than {limit} others, counting each path to a backend. Use fewer levels or fewer backends.',
   },
   bad_backend_id: {
     number: 242,

@@ -40,12 +40,12 @@ export const captureErrors = {
   replay_body: {
     number: 90419,
     status: 400,
-    text: '"{field}" must be base64, as "body_encoding" says.',
+    text: '"{field}" must be base64, as "body_encoding" requires.',
   },
   replay_upgrade: {
     number: 90417,
     status: 400,
-    text: 'Request {id} asked for another protocol ({protocol}), such as a WebSocket: only requests with a response can be replayed.',
+    text: 'Request {id} requested another protocol ({protocol}), such as a WebSocket: only requests with a response can be replayed.',
   },
   replay_target: {
     number: 90421,

@@ -8,6 +8,6 @@ export interface CatalogEntry {
    * a separate code.
    */
   readonly conflict?: true
-  /** One sentence that says what is wrong and what to change; the throwing code fills in `{name}`. */
+  /** One sentence with what is wrong and what to change; the throwing code fills in `{name}`. */
   readonly text: string
 }

@@ -15,7 +15,7 @@ export const samlErrors = {
   saml_target_config: {
     number: 5307,
     status: 400,
-    text: 'The RelayState leads to "{target}", a host that does not have the endpoint configuration {id}.',
+    text: 'The RelayState points to "{target}", a host that does not have the endpoint configuration {id}.',
   },
   saml_statements: {
     number: 5311,
@@ -45,7 +45,7 @@ export const samlErrors = {
   saml_target_edge: {
     number: 5322,
     status: 400,
-    text: 'The RelayState leads to "{target}", a host that is not one of the edge {id}.',
+    text: 'The RelayState points to "{target}", a host that is not one of the edge {id}.',
   },
   saml_off: { number: 5323, status: 404, text: 'No endpoint with the id "{id}" uses SAML.' },
   saml_unreadable: {

@@ -1,6 +1,6 @@
 import type { Service } from '#base/hints/service.ts'
 
-/** What a page says besides the error message. */
+/** The texts of a page besides the error message. */
 export interface Hint {
   readonly title: string
   readonly visitor: string

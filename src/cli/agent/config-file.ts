@@ -131,7 +131,7 @@ function boundAliases(document: Document, at: (node: unknown) => string): void {
   })
 }
 
-/** What a node stands for. */
+/** The value of a node. */
 function resolved(node: unknown, document: Document): unknown {
   return isAlias(node) ? node.resolve(document) : node
 }

@@ -3,7 +3,7 @@ export type Translation =
   | { readonly set: Readonly<Record<string, unknown>> }
   /** No equivalent, and the rest works without it. */
   | { readonly ignored: string }
-  /** No equivalent, and without it the tunnel would not do what its configuration says. */
+  /** No equivalent, and without it the tunnel would not do what its configuration requires. */
   | { readonly missing: string }
 
 type Translate = (raw: unknown) => Translation

@@ -84,7 +84,7 @@ export function planOfFlags(
     const [key, { form }] = row
     const values = flagsFor(row).flatMap(name => flags.get(name) ?? [])
     const texts = form.flagNamesFile ? values.slice(-1).map(readSecretFile) : values
-    // An unparsable value is passed to the form too, which then says what it must be.
+    // An unparsable value is passed to the form too, which then reports what it must be.
     return texts.length === 0 ? [] : [[key, form.fromFlag(texts) ?? texts] as const]
   })
   const refuse: RefuseOption = (key, complaint) => {

@@ -154,7 +154,7 @@ function connectionsOf(traffic: TrafficStats): string {
   return `${traffic.open} open, ${traffic.total} in all, ${traffic.rate.toFixed(2)}/s`
 }
 
-/** Of requests: connections are kept open, so their duration says nothing. */
+/** Of requests: connections are kept open, so their duration has no meaning. */
 function durationLines(traffic: TrafficStats): Piece[][] {
   const [half, most] = [traffic.percentile(0.5), traffic.percentile(0.9)]
   if (half === undefined || most === undefined) return []

@@ -54,13 +54,13 @@ export class Updater {
     if (!check.value) refuse('update checks are disabled in the configuration')
     if (this.#state === 'running') refuse('an update is already running')
     if (this.#state === 'installed') refuse('an update was installed and waits for a restart')
-    if (url === undefined) return refuse('no way to update is configured (update_url)')
+    if (url === undefined) return refuse('updates are not configured (update_url)')
     this.#state = 'running'
     try {
       const version = await newestVersion(url.value)
       const isWanted = wanted === '' || wanted === version
       if (!isWanted || !isUpdate(metadata.version, version)) refuse('no update is available')
-      if (command === undefined) return refuse('no way to update is configured (update_command)')
+      if (command === undefined) return refuse('updates are not configured (update_command)')
       void this.#install(command.value, version)
     } catch (error) {
       this.#state = 'idle'

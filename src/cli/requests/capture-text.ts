@@ -7,7 +7,7 @@ import type { View } from '#contract/shape.ts'
 export type CaptureView = View<typeof requestCapture>
 type Message = Pick<CapturedRequestView, 'headers' | 'body' | 'body_encoding' | 'body_bytes' | 'truncated'>
 
-/** Of a decompressed body; a few bytes may stand for far more. */
+/** Of a decompressed body; a few bytes may expand to far more. */
 const MAX_DECODED = 8_388_608
 
 const decoders: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Buffer>> = {

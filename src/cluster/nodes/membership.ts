@@ -141,7 +141,7 @@ export class Membership {
   /** Renews and reads the nodes now. Never rejects. */
   refresh(): Promise<void> {
     if (this.#attempt !== undefined) {
-      // It may have read before what the caller knows of.
+      // It may have read before the change that the caller knows.
       this.#next ??= this.#attempt.then(() => {
         this.#next = undefined
         return this.refresh()

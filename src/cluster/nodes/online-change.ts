@@ -11,7 +11,7 @@ export interface From {
 
 /** `node` is the one whose record is removed. */
 interface Removal extends From {
-  /** The node that has removed it; earlier versions do not say. */
+  /** The node that has removed it; earlier versions do not send it. */
   readonly by?: string
 }
 

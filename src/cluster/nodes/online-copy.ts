@@ -17,7 +17,7 @@ export interface NodeCounts {
 export class OnlineCopy extends DirectoryCopy {
   /**
    * In which incarnation and epoch each record was written. A node that writes all of its records again, such as after
-   * the loss of the database, says when it has finished; until then its earlier ones count.
+   * the loss of the database, reports when it has finished; until then its earlier ones count.
    */
   readonly #generations = new Map<string, string>()
   readonly #tunnelsOfSession = new IdGroups()
@@ -74,7 +74,7 @@ export class OnlineCopy extends DirectoryCopy {
 
   /**
    * Replaces everything. Nodes that have not written all yet, such as in a new incarnation, keep their records; they are
-   * `kept` as long as the caller says.
+   * `kept` until the caller ends it.
    */
   load(
     { incarnation, sequence, restoring }: OnlineState,

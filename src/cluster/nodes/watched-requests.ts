@@ -16,7 +16,7 @@ interface SeenRequests {
   readonly dropped: number
 }
 
-/** A call waits for requests for so long; a watch that is not asked for is forgotten after the other time. */
+/** A call waits for requests for so long; a watch that is not polled is dropped after the other time. */
 const HOLD_MS = 5000
 const FORGET_MS = 30_000
 const MAX_WAITING = 500

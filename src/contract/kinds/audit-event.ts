@@ -8,7 +8,7 @@ export type PrincipalSource = Static<typeof principalSource>
 
 export const auditEvent = kind({
   name: 'audit_event',
-  doc: 'A recorded change, with who made it. The setting audit_days says for how many days they are kept.',
+  doc: 'A recorded change, with who made it. The setting audit_days is the number of days for which they are kept.',
   prefix: 'ev',
   path: '/audit_events',
   listKey: 'audit_events',

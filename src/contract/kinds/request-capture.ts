@@ -31,7 +31,7 @@ export const requestCapture = named('request_capture', {
   complete: computed(flag(false), 'Whether the response has ended completely.'),
   request: computed(
     capturedRequest,
-    `What the client sent. Secret headers read ${MASK}. body_bytes counts the whole body; truncated says that body is only its beginning.`,
+    `What the client sent. Secret headers read ${MASK}. body_bytes counts the whole body; truncated: body is only its beginning.`,
   ),
   response: computed(
     nullable(capturedResponse),
@@ -88,6 +88,6 @@ interface Ended {
   readonly status: number
 }
 
-/** Whether it is one of the failed requests to send again. Not a replay: each round would send it once more. */
+/** Whether it is one of the failed requests to send again. Not a replay: each round would send it again. */
 export const isReplayable = ({ captured, replay_of: original, failed, status }: Ended): boolean =>
   captured && original === null && (failed !== null || status >= 500)

@@ -33,7 +33,7 @@ export function requiredRecords(
   ]
 }
 
-/** What DNS has for the names of these records; a wildcard is asked for as one of the names below it. */
+/** What DNS has for the names of these records; a wildcard is queried as one of the names below it. */
 export async function foundRecords(
   required: readonly DnsRecord[],
   { names }: Proving,

@@ -46,7 +46,7 @@ export const blame = (fault: Fault): { readonly permanent: boolean; readonly mis
   misconfigured: fault === 'settings',
 })
 
-/** The delay that a response asks for. */
+/** The delay that a response requests. */
 export const retryAfter = ({ headers }: EgressAnswer, now: number): number | undefined =>
   retryAfterMs(headers['retry-after'], now, MAX_WAIT_MS)
 

@@ -75,7 +75,7 @@ function checkPartial({ body }: EgressAnswer, count: number): void {
   const rejected = rejectedIn(body.toString(), 'rejectedLogRecords')
   if (rejected === undefined) throw new DeliveryError(`${SERVICE} sent a response that is not JSON.`)
   if (rejected > 0)
-    throw new DeliveryError(`${SERVICE} rejected ${rejected} of ${count} records and does not say which.`, {
+    throw new DeliveryError(`${SERVICE} rejected ${rejected} of ${count} records and does not name them.`, {
       permanent: true,
     })
 }

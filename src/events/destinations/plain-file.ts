@@ -87,7 +87,7 @@ export class PlainFile {
   }
 }
 
-const notPlain = () => unusable('The path of the file leads to a link or to something that is not a file.')
+const notPlain = () => unusable('The path of the file names a link or something that is not a file.')
 
 /** If the process died while writing, the last line is incomplete: the next one must not be appended to it. */
 async function endLine(handle: FileHandle, size: number): Promise<void> {

@@ -23,7 +23,7 @@ export function connectAddresses(
   { info, otherNodes }: ConnectAddressesOptions,
 ): ConnectAddresses {
   if (!userAgent.startsWith('adit/')) return []
-  // In a cluster another worker is no second place: it is lost with its node.
+  // In a cluster another worker does not count: it is lost with its node.
   const others = otherNodes?.agentAddresses() ?? (info.workers > 1 ? [''] : [])
   if (others.length === 0) return []
   return ['', ...others.slice(0, MAX_ADDRESSES)].map(ServerAddr => ({ Region: info.region, ServerAddr }))

@@ -18,7 +18,7 @@ function partsOf(text: string): { host: string; port: string } {
 
 function readPort(text: string): number | undefined {
   const { host, port } = partsOf(text)
-  // Only the port counts: every host name of the installation leads to the same one.
+  // Only the port counts: every host name of the installation resolves to the same one.
   const digits = port === '' && /^\d+$/.test(host) ? host : port
   if (digits === '' || digits === '0') return undefined
   return /^\d{1,5}$/.test(digits)

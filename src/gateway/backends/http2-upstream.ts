@@ -52,7 +52,7 @@ export function http2Backend({ dial, tunnel, patience = FIRST_ANSWER }: Http2Bac
     if (outcome === 'refused' && canRetry(exchange.head, REFUSED)) outcome = await attempt(exchange)
     if (typeof outcome !== 'string') return outcome
     const reply = replyTo(exchange, outcome, patience)
-    // An abort because the client disconnected says nothing about the service.
+    // An abort because the client disconnected is no evidence against the service.
     const lost = exchange.clientAbort.aborted ? undefined : lostBy(outcome, exchange)
     return lost === undefined ? reply : { ...reply, failure: lost }
   }

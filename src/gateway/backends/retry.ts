@@ -22,7 +22,7 @@ export interface FailedAttempt {
   readonly attemptsLeft: number
 }
 
-/** Whether a request can be sent once more. Everything that retries requests decides it here. */
+/** Whether a request can be sent again. Everything that retries requests decides it here. */
 export function canRetry(head: RequestHead, failed: FailedAttempt): boolean {
   if (failed.attemptsLeft <= 0 || failed.hasResponse) return false
   if (failed.isBodyRead && !isWithoutContent(head)) return false

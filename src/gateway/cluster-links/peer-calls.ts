@@ -53,7 +53,7 @@ const problemOf = ({ code, values }: NonNullable<Answer['problem']>): Error =>
     ? new Problem(code, values)
     : new Error(`The other process reports the error ${code}.`)
 
-/** Responds to a call. A version that does not know a method says so. */
+/** Responds to a call. A version without the method responds with an error. */
 export function serveCall(stream: TunnelStream, methods: PeerMethods): Promise<void> {
   const handle = async (request: Readonly<Record<string, unknown>>): Promise<object> => {
     const name = String(request['method'])

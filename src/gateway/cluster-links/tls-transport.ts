@@ -16,7 +16,7 @@ const CERTIFICATE_DAYS = 7
 const TRIES = 256
 /**
  * The version of everything that nodes send to each other over a link. Unknown members of messages are ignored; what an
- * earlier version would misunderstand needs another name here, beside this one while both are accepted.
+ * earlier version would misunderstand needs another name here, in addition to this one while both are accepted.
  */
 const PROTOCOL = 'adit-peer/1'
 /** AES-128 first, as with clients: node's first, AES-256, needs a fourth more time for each byte. */

@@ -73,7 +73,7 @@ export async function forward(
   } catch (error) {
     log.debug({ error, ip: client.ip }, 'forwarding a connection failed')
     cut(socket)
-    // A client that is not allowed is no failure of the endpoint.
+    // A client that is not allowed is not a failure of the endpoint.
     const failed = upstream.decide?.(client.ip) !== 'block'
     ended({ received: 0, sent: 0, error: error instanceof Error ? error : new Error(String(error)) }, failed)
   } finally {

@@ -28,7 +28,7 @@ export function circuitBreakerHandler(config: CircuitConfig, now?: () => number)
     if (permit === undefined) return refusal(exchange, circuit.waitMs)
     if (permit.isProbe) return probe(circuit, permit, exchange, next)
     const reply = await next(exchange)
-    // What happens after the client disconnected says nothing about the service.
+    // A failure after the client disconnected is no evidence against the service.
     if (!exchange.clientAbort.aborted) circuit.answered(permit, reply.head.status >= FAILED)
     return reply
   }

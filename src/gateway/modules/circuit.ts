@@ -68,7 +68,7 @@ export class Circuit {
   readonly #config: CircuitConfig
   readonly #now: () => number
   readonly #window: RollingWindow
-  /** One for all requests until the circuit opens: earlier requests say nothing about the time after. */
+  /** One for all requests until the circuit opens: earlier requests are no evidence for the time after. */
   #ordinary: CircuitPermit = { isProbe: false }
   /** Undefined while the circuit is closed. */
   #openUntil: number | undefined

@@ -45,7 +45,7 @@ export class LinkLoss {
     this.#reconnects.close()
   }
 
-  /** `reply` says that no service has responded; `route` handles the request again. */
+  /** `reply` reports that no service has responded; `route` handles the request again. */
   async recover(exchange: Exchange, reply: Reply, route: () => Promise<Reply>): Promise<Reply> {
     const { context, head, body, clientAbort } = exchange
     // Attempts count too: one at a process that does not respond takes seconds.

@@ -86,9 +86,9 @@ export class Routes {
   }
 
   /**
-   * The route for a path: exact ones first, then the longest prefix. All interpretations of a path must lead to one
+   * The route for a path: exact ones first, then the longest prefix. All interpretations of a path must match one
    * route, or one route could be used to reach what another one protects. `normal` is the normalized path: routes that
-   * normalize are compared with that, and others match only if both forms lead to them.
+   * normalize are compared with that, and others match only if both forms do.
    */
   find(host: string, path: string, normal: string): MatchedRoute | 'ambiguous' | undefined {
     if (!this.normalizes) return this.#findAll(host, pathInterpretations(path))

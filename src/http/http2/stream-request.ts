@@ -148,7 +148,7 @@ export class StreamRequest extends Http2Exchange implements ServerStreamReader {
     }
   }
 
-  /** Whether the service has accepted the WebSocket that was asked for. */
+  /** Whether the service has accepted the requested WebSocket. */
   #isAccepted({ fields }: ResponseHead): boolean {
     if (this.head?.upgrade !== 'websocket') return false
     const key = this.head.fields.get(KEY_NAME) ?? ''

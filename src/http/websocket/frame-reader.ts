@@ -9,7 +9,7 @@ export interface FrameListener {
   ping(content: Buffer): void
   /** `code` is undefined when none was given. */
   close(code: number | undefined): void
-  /** The peer violates the protocol; the code says how. */
+  /** The peer violates the protocol; the code names the violation. */
   breach(reason: string, code: CloseCode): void
 }
 

@@ -103,7 +103,7 @@ export async function certificate(
   }
 }
 
-/** Whether names below the shared domain lead to this machine. */
+/** Whether names below the shared domain point to this machine. */
 export async function dns({ domain, public_addresses: told }: Settings): Promise<CheckResult> {
   if (isLocalName(domain)) return ok('dns', `${domain} is a local name`)
   const name = `adit-doctor.${domain}`

@@ -17,7 +17,7 @@ interface StatusOptions {
   readonly version: string
   readonly gateway: Pick<GatewayHandle, 'bound' | 'records' | 'live' | 'processes'>
   readonly ready: () => Promise<readonly Degraded[]>
-  /** Listeners beside those of the gateway; they are open when the API responds. */
+  /** Listeners other than those of the gateway; they are open when the API responds. */
   readonly bound: () => Bound
 }
 

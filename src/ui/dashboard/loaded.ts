@@ -11,13 +11,13 @@ export interface Loaded<Value> {
 }
 
 export interface Reloading {
-  /** Whether a change asks for a new value; `reset` always does. */
+  /** Whether a change requires a new value; `reset` always does. */
   readonly on?: (change: SeenChange) => boolean
   /** For what has no changes, such as usage: it is read again at this interval while the page is visible. */
   readonly everyMs?: number
 }
 
-/** Many changes within this time cause one reload; the time doubles while they go on. */
+/** Many changes within this time cause one reload; the time doubles while they continue. */
 const GATHER_MS = 150
 const MAX_GATHER_MS = 2400
 

@@ -15,7 +15,7 @@ interface HostRules {
   readonly isLoopback: boolean
   /** Addresses, networks, host names and `.suffixes` that are allowed too. */
   readonly allowed: readonly string[]
-  /** Hosts of tunnels that lead to this server itself. */
+  /** Hosts of tunnels whose service is this server itself. */
   readonly tunnelHosts: () => readonly string[]
 }
 

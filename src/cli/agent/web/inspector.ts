@@ -39,7 +39,7 @@ export async function startInspector(
   }
 }
 
-/** Public host names of the tunnels that lead to a port of this machine. */
+/** Public host names of the tunnels that forward to a port of this machine. */
 const hostsOf = (tunnels: RunningTunnels, address: string): string[] => {
   const port = address.slice(address.lastIndexOf(':'))
   return tunnels.list().flatMap(({ tunnel }) => {

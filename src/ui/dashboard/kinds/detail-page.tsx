@@ -23,7 +23,7 @@ const ConnectedAgent = lazy(
   async () => (await import('#ui/dashboard/agents/connected-agent.tsx')).ConnectedAgent,
 )
 
-/** What a resource is used for, beside its own fields. */
+/** What a resource is used for, besides its own fields. */
 const uses: Readonly<Record<string, ComponentType<{ id: string }>>> = {
   api_keys: KeyUse,
   credentials: CredentialUse,

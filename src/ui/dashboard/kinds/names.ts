@@ -11,10 +11,10 @@ interface Question {
   readonly names: Promise<Names>
 }
 
-/** What one call asks for, so that its filter stays short. */
+/** The ids of one call, so that its filter stays short. */
 const MAX_IDS = 25
 
-/** Those that the next call of each collection asks for. */
+/** The ids of the next call of each collection. */
 const next = new Map<Collection, Question>()
 
 /** A filter, because a call for a resource that was deleted would be an error. */
@@ -25,7 +25,7 @@ async function namesOf(collection: Collection, ids: ReadonlySet<string>): Promis
   return new Map(items.map(item => [keyOf(kind, item), nameOf(kind, item)]))
 }
 
-/** All that a page asks for at once are read with one call for each kind. */
+/** All that a page needs at once are read with one call for each kind. */
 function ask(collection: Collection, id: string): Promise<Names> {
   let question = next.get(collection)
   if (question === undefined || question.ids.size >= MAX_IDS) {

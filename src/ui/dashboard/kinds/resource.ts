@@ -130,7 +130,7 @@ const HIDDEN_COLUMNS = new Set([
   'lease_age_ms',
 ])
 
-/** The same for one kind only, where others say more. */
+/** The same for one kind only. */
 const hiddenOf: Readonly<Record<string, readonly string[]>> = {
   reserved_domain: ['http_endpoint_configuration', 'https_endpoint_configuration'],
 }

@@ -11,7 +11,7 @@ import {
 } from '#ui/dashboard/kinds/resource.ts'
 import { FieldValue, fieldTitle } from '#ui/dashboard/kinds/value.tsx'
 
-/** Resources as a table; each row leads to its page. */
+/** Resources as a table; each row links to its page. */
 export function ResourceTable(props: {
   collection: Collection
   items: readonly Resource[]

@@ -67,7 +67,7 @@ export class RequestCounter {
     const sum = (name: 'requests' | 'errors' | 'bytes'): number =>
       this.#seconds.reduce((total, second) => total + second[name], 0)
     const sorted = this.#durations.map(({ ms }) => ms).toSorted((left, right) => left - right)
-    // A page that was just opened knows of no earlier requests.
+    // A page that was just opened has no earlier requests.
     const elapsed = Math.max(1, Math.min(SECONDS, (now - this.#begun) / 1000))
     const requests = sum('requests')
     return {

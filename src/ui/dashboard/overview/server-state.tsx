@@ -18,7 +18,7 @@ function upFor(seconds: number): string {
   return `${Math.floor(seconds / length)} ${unit}`
 }
 
-/** The state of the server, which leads to its status, and what needs attention. */
+/** The state of the server, which links to its status, and what needs attention. */
 export function ServerState(): JSX.Element | null {
   const { value } = useLoaded('server state', () => api.status(), {
     on: ({ kind }) => kind === 'reserved_domain',

@@ -11,7 +11,7 @@ export const levels = {
   failing: { mark: 'off', text: 'Failing' },
 } as const satisfies Record<ServerStatus['status'], object>
 
-/** The message; the name stands before it already. */
+/** The message without the name, which is shown before it. */
 const withoutName = (message: string, name: string | null): string =>
   name !== null && message.startsWith(`${name} `) ? message.slice(name.length + 1) : message
 
