@@ -68,7 +68,10 @@ export interface NameOwner {
 // Violations of an unenforced restriction are logged now and then, not for every client.
 const WARN_EVERY_MS = 1000
 
-/** Finds the handler for a client. Edges come before tunnels, and an exact name before wildcards. */
+/**
+ * Finds the handler for a client. Edges come before tunnels, and an exact name before wildcards. An HTTPS client is routed
+ * twice: by its SNI name to how TLS is terminated, and each request by its Host to an endpoint; the two may differ.
+ */
 export class Router {
   readonly #options: RouterOptions
   readonly #index: TunnelIndex
