@@ -8,10 +8,10 @@ import { childrenOf, kindNamed } from '#contract/kinds/index.ts'
 import type { CommitRefusal } from '#store/store.ts'
 
 /**
- * Throws the API error of a store refusal. Returns false if it only means that another write was faster, and a retry on
- * fresh data may succeed.
+ * Throws the API error of a store refusal. Returns if it only means that another write was faster, and a retry on fresh
+ * data may succeed.
  */
-export async function explain(
+export async function throwUnlessRetryable(
   refusal: CommitRefusal,
   kind: Kind,
   call: Call,
@@ -19,12 +19,12 @@ export async function explain(
     claims: [],
     named: [],
   },
-): Promise<false> {
+): Promise<void> {
   switch (refusal.reason) {
     case 'claimed': {
       const { namespace, value } = refusal.claim
       const claim = written.claims.find(each => each.namespace === namespace && each.value === value)
-      if (!claim?.refusal) return false
+      if (!claim?.refusal) return
       const { field, shown } = claim
       return fail(claim.refusal as 'domain_taken', {
         field,
@@ -34,16 +34,16 @@ export async function explain(
     }
     case 'missing': {
       const mention = written.named.find(each => each.id === refusal.target)
-      if (!mention) return false
+      if (!mention) return
       return fail(mention.target.missing as 'reference_missing', { field: mention.field, id: mention.id })
     }
     case 'in_use':
       // A child created after the deletion looked for children is deleted by the next attempt.
-      if (childrenOf(kind.name).some(child => hasPrefixOf(child, refusal.by))) return false
+      if (childrenOf(kind.name).some(child => hasPrefixOf(child, refusal.by))) return
       return fail((kind.inUse ?? 'in_use') as 'in_use', { by: await nameOf(refusal.by, call) })
     case 'stale':
     case 'exists':
-      return false
+      return
   }
 }
 

@@ -4,7 +4,7 @@ import { hooksOf } from '#api/behaviours/index.ts'
 import type { Call } from '#api/call.ts'
 import { eventOf } from '#api/events.ts'
 import { childRows, find, deserialize, type ResourcePath } from '#api/records.ts'
-import { explain } from '#api/refusals.ts'
+import { throwUnlessRetryable } from '#api/refusals.ts'
 import { changeQueue } from '#api/change-queue.ts'
 import { fail } from '#base/errors.ts'
 import type { Kind } from '#contract/kind.ts'
@@ -27,7 +27,9 @@ async function tryToRemove(address: ResourcePath, call: Call): Promise<void | ty
   const reliedOn = (await hooksOf(address.kind).remove?.(record, call)) ?? []
   const expected = reliedOn.map(({ id, version }): Write => ({ op: 'expect', id, version }))
   const outcome = await call.store.commit([...expected, ...(await removal(address.kind, record, call))])
-  return outcome.ok || (await explain(outcome.refusal, address.kind, call)) ? undefined : CONFLICT
+  if (outcome.ok) return undefined
+  await throwUnlessRetryable(outcome.refusal, address.kind, call)
+  return CONFLICT
 }
 
 /** The writes that delete a resource, children first. */

@@ -9,7 +9,7 @@ import { find, requireParent, type ResourcePath } from '#api/records.ts'
 import { serialize } from '#api/row-text.ts'
 import { show } from '#api/showing.ts'
 import { checkReferences } from '#api/references.ts'
-import { explain } from '#api/refusals.ts'
+import { throwUnlessRetryable } from '#api/refusals.ts'
 import { changeQueue } from '#api/change-queue.ts'
 import { fail } from '#base/errors.ts'
 import { newId, timestamp } from '#base/ids.ts'
@@ -107,7 +107,8 @@ async function write(draft: Draft, version: number, call: Call): Promise<boolean
     ...(await eventOf(kind, body, version === 1 ? 'created' : 'updated', call)),
   ]
   const outcome = await call.store.commit(batch)
-  return outcome.ok || explain(outcome.refusal, kind, call, { claims: draft.claims, named })
+  if (!outcome.ok) await throwUnlessRetryable(outcome.refusal, kind, call, { claims: draft.claims, named })
+  return outcome.ok
 }
 
 /** Sets the owner of a new resource: the caller, unless the request names another one or shares it. */
