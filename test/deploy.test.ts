@@ -273,8 +273,8 @@ suite('the metrics', () => {
 
   test('are all explained, and no others', () => {
     const [, section = ''] = /^## Metrics\n(.*?)^## /ms.exec(read('docs/operations.md')) ?? []
-    const told = new Set([...section.matchAll(/`(adit_\w+)`/g)].map(match => String(match[1])))
+    const reported = new Set([...section.matchAll(/`(adit_\w+)`/g)].map(match => String(match[1])))
     const ours = [...families()].filter(name => name.startsWith('adit_'))
-    assert.deepEqual([...told].toSorted(), ours.toSorted())
+    assert.deepEqual([...reported].toSorted(), ours.toSorted())
   })
 })

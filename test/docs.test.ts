@@ -104,8 +104,8 @@ test('the decisions tell of every dependency, and of no other', () => {
   const sections = ['dependencies', 'optionalDependencies', 'devDependencies']
   const used = sections.flatMap(section => Object.keys(parts[section] ?? {}))
   const rows = [...read('docs/decisions.md').matchAll(/^\| (`[^|]+) \|/gm)].map(match => String(match[1]))
-  const told = rows.flatMap(row => [...row.matchAll(/`([^`]+)`/g)].map(match => String(match[1])))
-  assert.deepEqual(told.toSorted(), used.toSorted())
+  const reported = rows.flatMap(row => [...row.matchAll(/`([^`]+)`/g)].map(match => String(match[1])))
+  assert.deepEqual(reported.toSorted(), used.toSorted())
 })
 
 const pages = new Map(

@@ -22,7 +22,7 @@ export interface GrpcFigures {
 const MESSAGE = Buffer.alloc(64, 'g')
 const { unary, stream } = echoService
 
-/** Calls one after the other, until told otherwise. */
+/** Calls one after the other, until reported otherwise. */
 async function callAgain(client: grpc.Client, count: () => void, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()

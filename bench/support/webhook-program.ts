@@ -31,7 +31,7 @@ const MARK = Buffer.from('{"event_id":')
 
 const seen = { bodies: [] as Buffer[], events: 0, begun: Number.NaN, ended: Number.NaN }
 let isTaking = true
-let told: { readonly events: number; readonly tell: () => void } | undefined
+let reported: { readonly events: number; readonly tell: () => void } | undefined
 
 /** Searched rather than parsed: the receiver should be fast. */
 function eventsIn(body: Buffer): number {
@@ -44,7 +44,7 @@ function take(body: Buffer): void {
   seen.bodies.push(body)
   seen.events += eventsIn(body)
   seen.ended = performance.now()
-  if (told !== undefined && seen.events >= told.events) told.tell()
+  if (reported !== undefined && seen.events >= reported.events) reported.tell()
 }
 
 const server = createServer((request, response) => {
@@ -80,7 +80,7 @@ async function start(job: WebhookJob): Promise<object> {
     case 'until':
       return new Promise(resolve => {
         const tell = (): void => resolve({ milliseconds: seen.ended - seen.begun })
-        told = { events: job.events, tell }
+        reported = { events: job.events, tell }
         if (seen.events >= job.events) tell()
         const late = { error: `${job.events} events did not come in time` }
         setTimeout(() => resolve(late), PATIENCE_MS).unref()

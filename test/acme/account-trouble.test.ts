@@ -46,8 +46,8 @@ suite('failures of the account at an authority', () => {
       await using world = await open({ acme_email: 'me@example.com' }, folder.path)
       await world.issue({ retryMs: 20 })
       await issueFor(world, 'second.example.com')
-      await world.until(async () => world.told.some(line => line.includes('ACME contact updated')))
-      assert.equal(world.told.filter(line => line.includes('updating the ACME contact failed')).length, 3)
+      await world.until(async () => world.logged.some(line => line.includes('ACME contact updated')))
+      assert.equal(world.logged.filter(line => line.includes('updating the ACME contact failed')).length, 3)
     }
     assert.deepEqual(
       contacts(),
@@ -147,6 +147,6 @@ suite('failures of the account at an authority', () => {
     for (const { id } of domains) await world.failure(id)
     await world.until(async () => count('/new-order') > 8)
     assert.equal(count('/new-account'), 2)
-    assert.ok(world.told.some(line => line.includes('has just replaced another one')))
+    assert.ok(world.logged.some(line => line.includes('has just replaced another one')))
   })
 })

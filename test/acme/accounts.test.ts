@@ -79,7 +79,7 @@ suite('the account at an authority', () => {
     assert.equal((await world.client().findAccount(changed.key))?.account.url, url)
     assert.equal(await world.client().findAccount(old), undefined)
     await issueFor(world, pebble, 'afterwards.example.com')
-    assert.ok(world.told.some(line => line.includes('the ACME account has a new key')))
+    assert.ok(world.logged.some(line => line.includes('the ACME account has a new key')))
     await world.until(async () => (await world.rows('acme_order')).length === 0)
     await assertNothingLeft(world)
   })
@@ -137,7 +137,7 @@ suite('the account at an authority', () => {
     const next = await world.account()
     assert.notEqual(next.url, url)
     assert.notEqual(next.key.thumbprint, old.thumbprint)
-    const line = world.told.find(each => each.includes('creating a new one with a new key'))
+    const line = world.logged.find(each => each.includes('creating a new one with a new key'))
     assert.ok(line?.includes(String(url)), 'the log names the old one')
   })
 

@@ -248,10 +248,10 @@ suite('nothing is ordered, and the status has the reason,', () => {
     await issuing(world)
     const plain = await world.reserve('shop.example.com')
     const wide = await world.reserve('*.shop.example.com')
-    const [told, toldWide] = [await world.failure(plain.id), await world.failure(wide.id)]
-    assert.equal(told.error_code, 'DNS_ERROR')
-    assert.equal(toldWide.error_code, 'INTERNAL_ERROR')
-    for (const { msg } of [told, toldWide]) {
+    const [failure, wideFailure] = [await world.failure(plain.id), await world.failure(wide.id)]
+    assert.equal(failure.error_code, 'DNS_ERROR')
+    assert.equal(wideFailure.error_code, 'INTERNAL_ERROR')
+    for (const { msg } of [failure, wideFailure]) {
       assert.match(msg, /public domain \(ADIT_DOMAIN\)/)
       assert.doesNotMatch(msg, /cname\.adit\.localhost/)
     }

@@ -60,18 +60,18 @@ export class Pebble implements AsyncDisposable {
   /** Answers DNS questions, for the authority and for us. */
   readonly dns: string
   /** What the authority has written about its work. */
-  readonly told: readonly string[]
+  readonly logged: readonly string[]
   readonly #manage: string
   readonly #parts: AsyncDisposableStack
 
   private constructor(
-    places: { directory: string; rootFile: string; dns: string; manage: string; told: readonly string[] },
+    places: { directory: string; rootFile: string; dns: string; manage: string; logged: readonly string[] },
     parts: AsyncDisposableStack,
   ) {
     this.directory = places.directory
     this.rootFile = places.rootFile
     this.dns = places.dns
-    this.told = places.told
+    this.logged = places.logged
     this.#manage = places.manage
     this.#parts = parts
   }
@@ -106,13 +106,13 @@ export class Pebble implements AsyncDisposable {
     const resolver = options.dnsServer ?? at(options.dnsPort ?? dns)
     const pebble = run('pebble', '-config', file, '-strict', '-dnsserver', resolver)
     parts.defer(() => stop(pebble))
-    const told: string[] = []
+    const logged: string[] = []
     await Promise.all([
       says(answers, /Starting management/),
-      says(pebble, /Listening on|directory available/, told),
+      says(pebble, /Listening on|directory available/, logged),
     ])
     const directory = `https://${at(acme)}/dir`
-    const places = { directory, rootFile, dns: at(dns), manage: `http://${at(manage)}`, told }
+    const places = { directory, rootFile, dns: at(dns), manage: `http://${at(manage)}`, logged }
     return new Pebble(places, parts.move())
   }
 

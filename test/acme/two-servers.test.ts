@@ -94,8 +94,8 @@ suite('two servers on one PostgreSQL', () => {
     )
   }
 
-  const orders = ({ told }: Pebble): number =>
-    told.filter(line => /POST \/order-plz .*calling handler/.test(line)).length
+  const orders = ({ logged }: Pebble): number =>
+    logged.filter(line => /POST \/order-plz .*calling handler/.test(line)).length
 
   test('order each name once, answer challenges for each other, and both serve the certificate', async () => {
     await using world = await start()

@@ -55,7 +55,7 @@ export class World implements AsyncDisposable {
   readonly store: Store
   readonly settings: Settings
   /** Lines of the log of all that issues. */
-  readonly told: string[] = []
+  readonly logged: string[] = []
   readonly #sealer: Sealer
   readonly #folder: string | undefined
   readonly #info: Deps['info']
@@ -68,7 +68,7 @@ export class World implements AsyncDisposable {
     this.#sealer = sealer
     this.#info = info
     this.#folder = folder
-    store.onCommit(() => this.#heard())
+    store.onCommit(() => this.#received())
   }
 
   /** In a folder of its own that goes with it, or in one that stays. */
@@ -132,7 +132,7 @@ export class World implements AsyncDisposable {
   async issue(timings: Partial<AcmeTimings> = {}, store: Store = this.store): Promise<AcmeHandle> {
     const { settings } = this
     const client = openAuthority(settings)
-    const log = createLog('info', { write: line => void this.told.push(line) })
+    const log = createLog('info', { write: line => void this.logged.push(line) })
     const side = openAcme({
       settings,
       client,
@@ -215,7 +215,7 @@ export class World implements AsyncDisposable {
   /** The same account as a process has it whose writes go through this store. */
   accounts(store: Store = this.store): Accounts {
     const client = this.client()
-    const log = createLog('info', { write: line => void this.told.push(line) })
+    const log = createLog('info', { write: line => void this.logged.push(line) })
     return new Accounts({ store, sealer: this.#sealer, client, email: undefined, log, now: Date.now })
   }
 
@@ -261,7 +261,7 @@ export class World implements AsyncDisposable {
     })
   }
 
-  #heard(): void {
+  #received(): void {
     const waiting = [...this.#waiting]
     this.#waiting.clear()
     for (const tell of waiting) tell()

@@ -14,19 +14,19 @@ suite('commands of the API', () => {
   after(() => server[Symbol.asyncDispose]())
 
   test('are passed to the program, which decides', async () => {
-    const heard: (string | UpdateRequest)[] = []
+    const received: (string | UpdateRequest)[] = []
     await using agent = await signIn(server, {
       commands: {
-        stop: () => void heard.push('stop'),
-        restart: async () => void heard.push('restart'),
-        update: request => void heard.push(request),
+        stop: () => void received.push('stop'),
+        restart: async () => void received.push('restart'),
+        update: request => void received.push(request),
       },
     })
     for (const command of ['stop', 'restart', 'update']) {
       const { status, body } = await server.api.post(`/tunnel_sessions/${agent.sessionId}/${command}`, {})
       assert.equal(status, 204, JSON.stringify(body))
     }
-    assert.deepEqual(heard, ['stop', 'restart', { version: '', permitMajor: false }])
+    assert.deepEqual(received, ['stop', 'restart', { version: '', permitMajor: false }])
     assert.equal(agent.status.state, 'online')
   })
 

@@ -54,11 +54,11 @@ suite('an agent forwards', () => {
   test('TCP, with half-close in both directions', async () => {
     await using agent = await signIn(server)
     // Responds only after the client has half-closed, so that a lost half-close would block.
-    await using service = await tcp(async socket => socket.end(`heard ${await readAll(socket)}`))
+    await using service = await tcp(async socket => socket.end(`got ${await readAll(socket)}`))
     const { url } = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const socket = await dial(url)
     socket.end('all of it')
-    assert.equal(String(await buffer(socket)), 'heard all of it')
+    assert.equal(String(await buffer(socket)), 'got all of it')
   })
 
   test('large transfers both ways at once, unchanged', async () => {

@@ -28,11 +28,11 @@ suite('an agent that loses its connection', () => {
     const tcpTunnel = await agent.listen({ proto: 'tcp', forwardTo: service.port })
     const known = [agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url]
     for (let turn = 0; turn < 3; turn++) {
-      const told = log.seen.length
+      const reported = log.seen.length
       relay.cut()
-      const lost = await log.next(({ state }) => state === 'reconnecting', told)
+      const lost = await log.next(({ state }) => state === 'reconnecting', reported)
       assert.equal(lost.error?.code, 'ERR_ADIT_90084')
-      await log.next(isOnline, told)
+      await log.next(isOnline, reported)
     }
     assert.deepEqual([agent.sessionId, named.id, named.url, tcpTunnel.id, tcpTunnel.url], known)
     const fetchIt = () => visit(named.url, { auth: `me:${secretText('password')}` })
@@ -55,9 +55,9 @@ suite('an agent that loses its connection', () => {
     const log = new StatusLog()
     await using agent = await signIn(server, { server: relay.address, onStatus: log.onStatus })
     const tunnel = await agent.listen({ labels: { team: 'blue' }, forwardTo: 1 })
-    const told = log.seen.length
+    const reported = log.seen.length
     relay.cut()
-    await log.next(isOnline, told)
+    await log.next(isOnline, reported)
     const { body } = await until(() => server.api.get('/tunnels'), {
       fits: ({ body: page }) => page.tunnels.some((it: { id: string }) => it.id === tunnel.id),
     })
@@ -86,11 +86,11 @@ suite('an agent that loses its connection', () => {
       onStatus: log.onStatus,
       heartbeat: { intervalMs: 30, limitMs: 150 },
     })
-    const told = log.seen.length
+    const reported = log.seen.length
     relay.freeze()
-    const { error } = await log.next(({ state }) => state === 'reconnecting', told)
+    const { error } = await log.next(({ state }) => state === 'reconnecting', reported)
     assert.match(error?.message ?? '', /silent/)
-    await log.next(isOnline, told)
+    await log.next(isOnline, reported)
     assert.equal(agent.status.state, 'online')
   })
 
@@ -115,9 +115,9 @@ suite('an agent that loses its connection', () => {
     const log = new StatusLog()
     await using agent = await signIn(server, { authtoken: credential.token, onStatus: log.onStatus })
     const tunnel = await agent.listen({ proto: 'http', forwardTo: 1 })
-    const told = log.seen.length
+    const reported = log.seen.length
     await server.api.delete(`/credentials/${credential.id}`)
-    const refused = await log.next(({ error }) => error?.code === 'ERR_ADIT_107', told)
+    const refused = await log.next(({ error }) => error?.code === 'ERR_ADIT_107', reported)
     assert.equal(refused.state, 'reconnecting')
     assert.equal(refused.retryInMs, 200)
     await log.next(({ error }) => error?.code === 'ERR_ADIT_107', log.seen.length)
@@ -137,9 +137,9 @@ suite('an agent that loses its connection', () => {
     const taken = await until(() =>
       rival.listen({ proto: 'http', domain: 'contested', forwardTo: 1 }).catch(() => undefined),
     )
-    const told = log.seen.length
+    const reported = log.seen.length
     relay.refuse(false)
-    await log.next(isOnline, told)
+    await log.next(isOnline, reported)
     await until(() => visit(quiet.url), { fits: ({ body }) => body === 'mine' })
     assert.equal((await visit(contested.url)).status, 502)
     await taken?.close()

@@ -68,12 +68,12 @@ export function stallAtConnect(): void {
 /** Keeps the states an agent goes through, and lets a test wait for one. */
 export class StatusLog {
   readonly seen: AgentStatus[] = []
-  readonly #told = new RecordedOutput('the status of an agent')
+  readonly #published = new RecordedOutput('the status of an agent')
   #wake = Promise.withResolvers<void>()
 
   readonly onStatus = (status: AgentStatus): void => {
     this.seen.push(status)
-    this.#told.write(inspect(status))
+    this.#published.write(inspect(status))
     this.#wake.resolve()
     this.#wake = Promise.withResolvers()
   }

@@ -124,9 +124,9 @@ suite('a connection to a service', () => {
     })
     await using it = await online({ proto: 'tcp', forwardTo: service.port })
     const stream = await it.visit()
-    const heard = Promise.withResolvers<void>()
-    stream.attach({ data: () => heard.resolve(), end: () => undefined, closed: () => undefined })
-    await heard.promise
+    const received = Promise.withResolvers<void>()
+    stream.attach({ data: () => received.resolve(), end: () => undefined, closed: () => undefined })
+    await received.promise
     stream.reset('stream_cancelled')
     assert.equal(await cut.promise, 'ECONNRESET')
   })

@@ -51,9 +51,9 @@ onEachStore('what sources of events choose', api => {
       { type: SESSION, fields: [], filter: '' },
     ]
     const { path, sources } = await subscribed(api(), empty)
-    const told = JSON.stringify((await api().get(path)).body.sources)
+    const reported = JSON.stringify((await api().get(path)).body.sources)
     const plain = empty.map(({ type }) => ({ type, uri: `${api().url}${sources}/${type}` }))
-    assert.equal(told, JSON.stringify(plain))
+    assert.equal(reported, JSON.stringify(plain))
   })
 
   test('can be given with a source of its own, changed in part, and taken away', async () => {

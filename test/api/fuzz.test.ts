@@ -54,7 +54,7 @@ async function pathTo(operation: Documented, id: string, seeds: Seeds): Promise<
   return (await seeds.path(collection)) + rest.replace(/\{(id|type)\}/, () => encodeURIComponent(id))
 }
 
-const told = (operation: Documented, what: string, input: unknown): string =>
+const reported = (operation: Documented, what: string, input: unknown): string =>
   `${operation.operationId}, FUZZ_SEED=${seed}, ${what}: ${JSON.stringify(input)?.slice(0, 2000)}`.slice(
     0,
     2500,
@@ -84,7 +84,7 @@ suite('every operation of the served OpenAPI document', () => {
       if (attempt && operation.body && answer.status < 300 && attempt.what !== 'near the seed')
         assert.ok(fits(operation.body, attempt.body), 'a body that does not fit was accepted')
     } catch (error) {
-      throw new Error(told(operation, attempt?.what ?? path, attempt?.body), { cause: error })
+      throw new Error(reported(operation, attempt?.what ?? path, attempt?.body), { cause: error })
     }
     return answer
   }
@@ -149,7 +149,7 @@ suite('every operation of the served OpenAPI document', () => {
         await each(calls, AT_ONCE, async ([id, query]) => {
           const { status } = await call(operation, (await pathTo(operation, id, seeds)) + query.text)
           const refusable = operation.collection !== '' && !query.acceptable
-          assert.ok(!refusable || status >= 400, told(operation, 'accepted', query.text))
+          assert.ok(!refusable || status >= 400, reported(operation, 'accepted', query.text))
         })
       })
     }

@@ -137,11 +137,11 @@ test('resolves_to of a reserved domain is kept, and left out while it is not set
   const plain = await createResource(api, '/reserved_domains', { domain: 'a.example.com' })
   assert.ok(!('resolves_to' in plain))
   const both = [{ value: 'eu' }, { value: 'global' }]
-  const { uri, resolves_to: told } = await createResource(api, '/reserved_domains', {
+  const { uri, resolves_to: reported } = await createResource(api, '/reserved_domains', {
     domain: 'b.example.com',
     resolves_to: both,
   })
-  assert.deepEqual(told, both)
+  assert.deepEqual(reported, both)
   assert.deepEqual((await api.patch(uri, { description: 'x' })).body.resolves_to, both)
   assert.ok(!('resolves_to' in (await api.patch(uri, { resolves_to: [] })).body))
   await assertRefused(api, {

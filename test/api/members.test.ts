@@ -190,9 +190,9 @@ onEachStore('members', api => {
       }
       assert.equal((await call('PATCH', address, { description: 'x' }, owner)).status, 200)
       assert.equal((await call('DELETE', address, undefined, owner)).status, 204)
-      const told = (await api().get(`/audit_events?object_id=${created.body.id}`)).body.audit_events
-      assert.equal(told.length, 3)
-      assert.ok(!JSON.stringify(told).includes(TOKEN), JSON.stringify(told))
+      const reported = (await api().get(`/audit_events?object_id=${created.body.id}`)).body.audit_events
+      assert.equal(reported.length, 3)
+      assert.ok(!JSON.stringify(reported).includes(TOKEN), JSON.stringify(reported))
     }
   })
 

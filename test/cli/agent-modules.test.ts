@@ -125,19 +125,19 @@ tunnels:
 })
 
 suite('adit http reports what is wrong', () => {
-  const cases: readonly [flags: readonly string[], told: RegExp][] = [
+  const cases: readonly [flags: readonly string[], reported: RegExp][] = [
     [['--oauth', 'unknown'], /^adit: The option OAuth cannot be used: "unknown" is not one of /],
     [['--oauth', 'google', '--oauth-allow-email', 'a@b.c'], /option OAuth cannot be used: .*oauth_google/],
     [['--oidc', 'https://idp.example'], /option OIDC cannot be used: it names no client_id\./],
     [['--verify-webhook', 'github'], /option WebhookVerification cannot be used: a secret is required/],
     [['--ua-deny', '('], /option UserAgentFilter cannot be used: "\(" is not a regular expression/],
   ]
-  for (const [flags, told] of cases)
+  for (const [flags, reported] of cases)
     test(flags.join(' '), async () => {
       const { code, stdout, stderr } = await runAdit(['http', '1', ...flags], environmentOf(world.server))
       assert.equal(code, 1)
       assert.doesNotMatch(stdout, /url=/)
-      assert.match(stderr, told)
+      assert.match(stderr, reported)
       assert.match(stderr, /\n {2}code ERR_ADIT_90058\n/)
     })
 

@@ -259,11 +259,11 @@ suite('secrets in variables', () => {
   })
 
   test('are refused, and not repeated, when they have several lines', () => {
-    const told = (error: Error) =>
+    const reported = (error: Error) =>
       error.message.startsWith('ADIT_VERIFY_WEBHOOK_SECRET must be one line of text') &&
       !error.message.includes('hush')
     const several = { ADIT_VERIFY_WEBHOOK_SECRET: 'hush\nhush' }
-    assert.throws(() => withVariables({ verifyWebhook: { provider: 'stripe' } }, several), told)
+    assert.throws(() => withVariables({ verifyWebhook: { provider: 'stripe' } }, several), reported)
   })
 
   test('do not disturb adit serve', () => {

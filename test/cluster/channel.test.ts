@@ -21,17 +21,17 @@ function pipes(): [Pipe & EventEmitter, Pipe & EventEmitter] {
 suite('the channel between processes', () => {
   test('carries questions and answers both ways, and notices', async () => {
     const [left, right] = pipes()
-    const told: string[] = []
+    const reported: string[] = []
     const first = new Channel(left, {
       methods: { double: async (value: number) => value * 2 },
-      notices: { tell: (word: string) => void told.push(word) },
+      notices: { tell: (word: string) => void reported.push(word) },
     })
     const second = new Channel(right, { methods: { name: async () => 'second' } })
     assert.equal(await second.request('double', 21), 42)
     assert.equal(await first.request('name', undefined), 'second')
     second.notify('tell', 'hello')
     await second.request('double', 1)
-    assert.deepEqual(told, ['hello'])
+    assert.deepEqual(reported, ['hello'])
   })
 
   test('keeps the code and values of a problem, and the text of any other error', async () => {
@@ -67,14 +67,14 @@ suite('the channel between processes', () => {
 
   test('does nothing any more for a process that is known to have ended', async () => {
     const [left, right] = pipes()
-    const told: string[] = []
-    const first = new Channel(left, { notices: { tell: (word: string) => void told.push(word) } })
+    const reported: string[] = []
+    const first = new Channel(left, { notices: { tell: (word: string) => void reported.push(word) } })
     const second = new Channel(right, {})
     second.notify('tell', 'before')
     await new Promise(setImmediate)
     second.notify('tell', 'still in the pipe')
     first.close()
     await new Promise(setImmediate)
-    assert.deepEqual(told, ['before'])
+    assert.deepEqual(reported, ['before'])
   })
 })

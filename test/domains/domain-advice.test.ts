@@ -118,9 +118,9 @@ suite('the advice about a domain', () => {
       /Listeners that are not configured are then open/,
     )
     // An operator who sets the address knows what is in front of the listeners.
-    const told = adviceFor({ settings: { public_addresses: '5.5.5.5' }, machine: ['10.0.0.4'] })
-    assert.doesNotMatch(told.lines, /cannot be reached yet/)
-    assert.ok(told.isWatched)
+    const reported = adviceFor({ settings: { public_addresses: '5.5.5.5' }, machine: ['10.0.0.4'] })
+    assert.doesNotMatch(reported.lines, /cannot be reached yet/)
+    assert.ok(reported.isWatched)
   })
 
   test('is nothing for names of this machine, and takes private addresses for names that are not public', () => {

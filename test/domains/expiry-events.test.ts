@@ -60,7 +60,7 @@ interface Envelope {
 }
 
 /** The events about expiring certificates, in order. */
-async function told({ store }: Pick<World, 'store'>): Promise<Envelope[]> {
+async function published({ store }: Pick<World, 'store'>): Promise<Envelope[]> {
   const events = await store.events(0, 1000)
   return events
     .filter(({ type }) => type === EXPIRING || type === EXPIRED)
@@ -68,7 +68,7 @@ async function told({ store }: Pick<World, 'store'>): Promise<Envelope[]> {
 }
 
 const toldOf = async (world: World, id: string): Promise<string[]> =>
-  (await told(world)).filter(({ object }) => object['id'] === id).map(({ event_type: type }) => type)
+  (await published(world)).filter(({ object }) => object['id'] === id).map(({ event_type: type }) => type)
 
 /** What the server starts, as it is so many days later. */
 async function watchAt(world: World, days: number, store: Store = world.store) {
@@ -120,7 +120,7 @@ suite('certificates that end', () => {
     await using servers = new AsyncDisposableStack()
     servers.use(await watchAt(world, 0))
     await world.until(async () => (await toldOf(world, id)).length === 1)
-    const [event] = await told(world)
+    const [event] = await published(world)
     const { body } = await find({ kind: tlsCertificate, id, parent: null }, world.call)
     assert.equal((body as { expiry_told?: string }).expiry_told, '7')
     assert.deepEqual(event?.object, await show(tlsCertificate, { ...body }, world.call))
@@ -252,8 +252,8 @@ suite('certificates that end', () => {
       servers.use(await watchAt(world, 0))
       servers.use(await watchAt(world, 0, other))
       await looked(world)
-      await world.until(async () => (await told(world)).length > ids.length)
-      const all = (await told(world)).map(({ object }) => object['id'])
+      await world.until(async () => (await published(world)).length > ids.length)
+      const all = (await published(world)).map(({ object }) => object['id'])
       assert.equal(new Set(all).size, all.length)
       for (const id of ids) assert.ok(all.includes(id))
     } finally {

@@ -94,7 +94,7 @@ async function metric({ metrics }: Parts, name: string): Promise<number> {
   return Number(value)
 }
 
-const told = async ({ world }: Parts): Promise<{ type: string; id: string }[]> =>
+const published = async ({ world }: Parts): Promise<{ type: string; id: string }[]> =>
   (await world.store.events(0, 1000))
     .filter(({ type }) => type.startsWith('tls_certificate_expir'))
     .map(({ type, body }) => ({ type, id: (JSON.parse(body) as { object: { id: string } }).object.id }))
@@ -105,7 +105,7 @@ const EXPIRED = 'tls_certificate_expired.v0'
 async function watchItEnd(parts: Parts, { id, serial, end }: { id: string; serial: string; end: number }) {
   const { world, tlsPort } = parts
   const seen = { failures: 0, expiring: 0 }
-  while (!(await told(parts)).some(({ type }) => type === EXPIRED)) {
+  while (!(await published(parts)).some(({ type }) => type === EXPIRED)) {
     assert.equal(await served(tlsPort, 'shop.example.com'), serial, 'it is served to the end')
     const { certificate_management_status: status } = await world.domain(id)
     const job = status?.provisioning_job
@@ -146,7 +146,7 @@ suite('CRT-02: a renewal that fails', () => {
     assert.equal(await metric(parts, 'adit_certs_expiring'), 0)
     assert.ok((await metric(parts, 'adit_cert_expiry_timestamp_seconds')) <= Date.now() / 1000)
     assert.ok((await metric(parts, 'adit_acme_orders_total{result="failed"}')) > 0)
-    const events = await told(parts)
+    const events = await published(parts)
     assert.ok(events.length >= 2 && events.every(event => event.id === first))
     assert.equal(
       events.findIndex(({ type }) => type === EXPIRED),
@@ -161,7 +161,7 @@ suite('CRT-02: a renewal that fails', () => {
     assert.ok(Date.parse(status?.renews_at ?? '') > end)
     assert.equal(await metric(parts, 'adit_certs_expired'), 0)
     assert.ok((await metric(parts, 'adit_acme_orders_total{result="issued"}')) >= 2)
-    assert.deepEqual(await told(parts), events)
+    assert.deepEqual(await published(parts), events)
   })
 
   test('because the clock is 400 days ahead makes one order, which serves as soon as the clock is right', async () => {

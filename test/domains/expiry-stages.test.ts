@@ -37,8 +37,8 @@ suite('the stages of a certificate', () => {
   })
 
   test('are reported once each, and those that passed while the server was off are left out', () => {
-    const at = (left: number, told?: Stage) =>
-      stageToReport(life(365), { ...untold, lastStage: told, now: END - left * DAY })
+    const at = (left: number, published?: Stage) =>
+      stageToReport(life(365), { ...untold, lastStage: published, now: END - left * DAY })
     assert.equal(at(31), undefined)
     assert.equal(at(30), 30)
     assert.equal(at(29, 30), undefined)

@@ -162,7 +162,7 @@ suite('the names of the server itself', { concurrency: 3 }, () => {
         `"${BASE} NS ns1.${BASE}", "${BASE} NS ns2.${BASE}", "ns1.${BASE} A ${HOST}", "ns2.${BASE} A ${HOST}".`,
     )
     assert.ok(Date.parse(next) < Date.now() + 60_000)
-    assert.ok(!pebble.told.some(line => line.includes('order-plz')))
+    assert.ok(!pebble.logged.some(line => line.includes('order-plz')))
     const refused = await api.delete(`/reserved_domains/${own.id}`)
     assert.equal(refused.status, 400)
     assert.match(refused.body.error_code, /90200$/)

@@ -60,9 +60,9 @@ ${this.stdout}${this.#stderr}`
   }
 
   /** What it printed about the domain after the start, by line. */
-  get told(): string[] {
-    const [, told = ''] = this.stdout.split('Press Ctrl-C to stop.')
-    return told.split('\n').flatMap(line => (line.trim() === '' ? [] : [line.trim()]))
+  get reported(): string[] {
+    const [, reported = ''] = this.stdout.split('Press Ctrl-C to stop.')
+    return reported.split('\n').flatMap(line => (line.trim() === '' ? [] : [line.trim()]))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -71,9 +71,9 @@ ${this.stdout}${this.#stderr}`
       this.#child.kill('SIGTERM')
       await closed
     }
-    const told = recordedOutputOf(this.#child)
-    recordDataFolder(this.#folder.path, told)
-    told.end()
+    const reported = recordedOutputOf(this.#child)
+    recordDataFolder(this.#folder.path, reported)
+    reported.end()
     this.#folder[Symbol.dispose]()
   }
 }
@@ -134,7 +134,7 @@ suite('adit serve --domain on a machine with a public address', { concurrency: 2
       assert.match(server.stdout, new RegExp(`^ +${record}`, 'm'))
     delegation.stdin?.write('delegated\n')
     await server.says(/is served\.$/m)
-    const [first = '', second = '', ...rest] = server.told
+    const [first = '', second = '', ...rest] = server.reported
     assert.equal(first, `Waiting for DNS of ${DOMAIN}: no record yet.`)
     assert.equal(second, `DNS of ${DOMAIN} points to this server.`)
     const [last, issued = '', ...before] = rest.toReversed()
@@ -178,8 +178,8 @@ suite('adit serve --domain on a machine with a public address', { concurrency: 2
     const settings = { ADIT_ACME_DIRECTORY: 'off', ADIT_ACME_DNS: `${ADDRESS}:53` }
     await using server = new Server(network, ['--domain', DOMAIN], settings)
     await server.says(/ca\.pem/)
-    assert.equal(server.told[0], `DNS of ${DOMAIN} points to this server.`)
-    assert.match(server.told[1] ?? '', /^No certificate is ordered, because ADIT_ACME_DIRECTORY is off:/)
+    assert.equal(server.reported[0], `DNS of ${DOMAIN} points to this server.`)
+    assert.match(server.reported[1] ?? '', /^No certificate is ordered, because ADIT_ACME_DIRECTORY is off:/)
   })
 
   test('ends with one line that names the setting, where a port is taken', async () => {
@@ -229,5 +229,5 @@ test('without a public address only configured listeners are open, and nothing i
   for (const place of await listening(network)) assert.match(place, /^tcp 127\.0\.0\.1:/)
   assert.match(server.stdout, /^ +ADIT_PUBLIC_ADDRESSES=ADDRESS$/m)
   assert.match(server.stdout, /^ +ns1\.example\.org +A +ADDRESS$/m)
-  assert.deepEqual(server.told, [])
+  assert.deepEqual(server.reported, [])
 })

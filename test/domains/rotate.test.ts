@@ -33,7 +33,7 @@ suite('adit rotate acme-account', () => {
         ISSUING,
       )
     }
-    const changes = () => pebble.told.filter(line => line.includes('POST /rollover-account-key')).length
+    const changes = () => pebble.logged.filter(line => line.includes('POST /rollover-account-key')).length
     await issue('one.example.com')
     const environment = { ADIT_ACME_DIRECTORY: pebble.directory }
     const done = await runAdit(['rotate', 'acme-account', '--data-dir', server.dataDir], environment)
@@ -41,7 +41,7 @@ suite('adit rotate acme-account', () => {
     assert.match(done.stdout, /^The ACME account has a new key/)
     assert.equal(changes(), 1)
     await issue('two.example.com')
-    assert.equal(pebble.told.filter(line => /There are now \d+ accounts/.test(line)).length, 1)
+    assert.equal(pebble.logged.filter(line => /There are now \d+ accounts/.test(line)).length, 1)
   })
 
   test('fails when there is no authority, or no data folder', async () => {

@@ -31,18 +31,18 @@ test('deletions of application users and sessions are events, of a user after it
   assert.equal((await api.delete(`/app/sessions/${String(first?.['id'])}`)).status, 204)
   assert.equal((await api.delete(`/app/users/${String(user?.['id'])}`)).status, 204)
 
-  const told = ((await api.get('/audit_events?limit=4')).body.audit_events as Told[]).toReversed()
+  const reported = ((await api.get('/audit_events?limit=4')).body.audit_events as Told[]).toReversed()
   const gone = (type: string, object: ResourceBody | undefined) => ({
     type: `application_${type}_deleted.v0`,
     object,
   })
-  const [one, ...rest] = told.map(({ type, object }) => ({ type, object }))
+  const [one, ...rest] = reported.map(({ type, object }) => ({ type, object }))
   assert.deepEqual(one, gone('session', first))
   assert.deepEqual(rest.pop(), gone('user', user))
   const byId = (left: { object?: ResourceBody | undefined }, right: { object?: ResourceBody | undefined }) =>
     String(left.object?.['id']).localeCompare(String(right.object?.['id']))
   const others = sessions.slice(1).map(session => gone('session', session))
   assert.deepEqual(rest.toSorted(byId), others.toSorted(byId))
-  for (const { principal } of told)
+  for (const { principal } of reported)
     assert.deepEqual([principal['subject'], principal['source']], ['admin@localhost', 'API'])
 })

@@ -63,7 +63,7 @@ interface Told {
 }
 
 /** All events of a resource, oldest first, without their times. */
-async function toldOf(api: Caller, id: unknown): Promise<Told[]> {
+async function reportOf(api: Caller, id: unknown): Promise<Told[]> {
   const { body } = await api.get(`/audit_events?object_id=${String(id)}&limit=100`)
   const events = body.audit_events as Told[]
   return events
@@ -103,7 +103,7 @@ onBothStores('every change', api => {
       const { id } = await seeds.make(collection, secrets[collection]?.())
       const path = `${await seeds.path(collection)}/${String(id)}`
       const expected: Told[] = [{ type: `${name}_created.v0`, object: await shown(api(), path) }]
-      assert.deepEqual(await toldOf(api(), id), expected)
+      assert.deepEqual(await reportOf(api(), id), expected)
       if (!verbs.includes('update')) return
 
       const change = 'metadata' in shape ? { metadata: 'changed' } : { name: 'changed' }
@@ -111,11 +111,11 @@ onBothStores('every change', api => {
       const object = await shown(api(), path)
       assert.notDeepEqual(object, expected[0]?.object)
       expected.push({ type: `${name}_updated.v0`, object })
-      assert.deepEqual(await toldOf(api(), id), expected)
+      assert.deepEqual(await reportOf(api(), id), expected)
 
       assert.equal((await api().delete(path)).status, 204)
       expected.push({ type: `${name}_deleted.v0`, object })
-      assert.deepEqual(await toldOf(api(), id), expected)
+      assert.deepEqual(await reportOf(api(), id), expected)
     })
   }
 
@@ -124,7 +124,7 @@ onBothStores('every change', api => {
     const path = `/event_subscriptions/${id}`
     const source = `${path}/sources/http_request_complete.v0`
     const type = 'event_subscription_updated.v0'
-    const expected = await toldOf(api(), id)
+    const expected = await reportOf(api(), id)
     const steps = [
       () => api().post(`${path}/sources`, { type: 'http_request_complete.v0' }),
       () => api().patch(source, { fields: ['conn.client_ip'] }),
@@ -134,7 +134,7 @@ onBothStores('every change', api => {
       assert.ok((await step()).status < 300)
       expected.push({ type, object: await shown(api(), path) })
     }
-    assert.deepEqual(await toldOf(api(), id), expected)
+    assert.deepEqual(await reportOf(api(), id), expected)
     assert.equal(expected.length, 4)
   })
 
@@ -145,14 +145,14 @@ onBothStores('every change', api => {
       match: '/',
     })
     const path = `/edges/https/${edge.id}/routes/${route.id}`
-    const expected = await toldOf(api(), route.id)
+    const expected = await reportOf(api(), route.id)
     const type = 'https_edge_route_updated.v0'
     const module = { provider: 'github', secret: secretText('hook') }
     assert.equal((await api().put(`${path}/webhook_verification`, module)).status, 200)
     const withModule = await shown(api(), path)
     assert.equal((await api().delete(`${path}/webhook_verification`)).status, 204)
     expected.push({ type, object: withModule }, { type, object: await shown(api(), path) })
-    assert.deepEqual(await toldOf(api(), route.id), expected)
+    assert.deepEqual(await reportOf(api(), route.id), expected)
     assert.equal((withModule['webhook_verification'] as ResourceBody)['secret'], '')
   })
 
@@ -165,7 +165,7 @@ onBothStores('every change', api => {
     assert.equal((await api().patch(path, { metadata: 'changed' })).status, 200)
     const object = await shown(api(), path)
     assert.equal((await api().delete(path)).status, 204)
-    const [, updated, deleted] = await toldOf(api(), edge.id)
+    const [, updated, deleted] = await reportOf(api(), edge.id)
     assert.deepEqual(updated, { type: 'https_edge_updated.v0', object })
     assert.deepEqual(deleted, { type: 'https_edge_deleted.v0', object })
   })

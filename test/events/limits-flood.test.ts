@@ -56,16 +56,16 @@ test('DOS-12: a flood of events to a dead sink is dropped and counted, and harms
   await Promise.all(Array.from({ length: AT_ONCE }, visit))
   agent.destroy()
 
-  // The sink is as dead as it was: nothing has to be read for drops to be told.
-  const [{ waiting, dead_letters: letters }, told] = await until(
+  // The sink is as dead as it was: nothing has to be read for drops to be reported.
+  const [{ waiting, dead_letters: letters }, reported] = await until(
     async () => [(await deliveries()).body.event_deliveries[0], await metrics()] as const,
     { ...MANY_EVENTS, fits: ([delivery, text]) => delivery.waiting + droppedIn(text) >= REQUESTS },
   )
-  const depth = Number(/^adit_event_queue_depth (\d+)$/m.exec(told)?.[1])
-  reportFigures(context, { dropped: droppedIn(told), waiting, 'memory +KiB': memory.growth })
+  const depth = Number(/^adit_event_queue_depth (\d+)$/m.exec(reported)?.[1])
+  reportFigures(context, { dropped: droppedIn(reported), waiting, 'memory +KiB': memory.growth })
   assert.ok(depth > 0 && depth <= 20_000 + 1000, `${depth} wait`)
-  assert.ok(droppedIn(told) > 0)
+  assert.ok(droppedIn(reported) > 0)
   assert.equal(letters, 0)
-  assert.match(told, /^adit_event_delivery_total\{result="delivered"\} 0$/m)
+  assert.match(reported, /^adit_event_delivery_total\{result="delivered"\} 0$/m)
   assert.ok(memory.growth < MEMORY_KIB, `memory grew by ${memory.growth} KiB`)
 })

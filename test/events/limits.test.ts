@@ -17,7 +17,7 @@ import { until } from '../support/until.ts'
 
 const CREATED = 'ip_policy_created.v0'
 const REQUEST = 'http_request_complete.v0'
-const told = (n: number) =>
+const reported = (n: number) =>
   envelope({ id: newId('ev'), type: REQUEST, at: new Date().toISOString(), object: `{"n":${n}}` }, 'ac_1')
 const outgoing = (n: number) => ({
   id: `ev_${n}`,
@@ -50,7 +50,7 @@ suite('limits of event delivery', () => {
     await events.subscription([CREATED], [await events.destination(good.url)])
     await until(async () => (await engine.deliveries()).length === 2)
     for (let batch = 0; batch < 100; batch++) await events.emit(CREATED, 100)
-    for (let n = 0; n < 30_000; n++) engine.publish([told(n)])
+    for (let n = 0; n < 30_000; n++) engine.publish([reported(n)])
     await good.until(() => good.events.length >= 10_000)
     assert.deepEqual(
       good.numbers,

@@ -69,11 +69,11 @@ suite('events that lie as lines', () => {
   test('come to a file', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'adit-lines-'))
     try {
-      const target = file({ path: 'told.jsonl' }, partsWith({ dataDir }))
+      const target = file({ path: 'reported.jsonl' }, partsWith({ dataDir }))
       const events = Array.from({ length: 100 }, (_, n) => ofPath(`/${n}`, n))
       await target.send(eventsOf(pageOf(events)), new AbortController().signal)
       target.close()
-      const lines = readFileSync(join(dataDir, 'events/told.jsonl'), 'utf8').trimEnd().split('\n')
+      const lines = readFileSync(join(dataDir, 'events/reported.jsonl'), 'utf8').trimEnd().split('\n')
       assert.deepEqual(
         lines,
         events.map(({ body }) => body),

@@ -9,7 +9,7 @@ interface Told {
   readonly object: { readonly [name: string]: unknown; readonly conn?: { readonly server_name?: string } }
 }
 
-function toldIn(world: World, file: string): Told['object'][] {
+function reportedIn(world: World, file: string): Told['object'][] {
   try {
     const lines = readFileSync(join(world.server.dataDir, 'events', file), 'utf8')
       .trim()
@@ -41,23 +41,26 @@ test('subscriptions to the same traffic are each sent what they chose, and no mo
     world.ask(`${host}.example.com/x?word=${word}`, { headers: { 'x-word': word } })
   // Gateways get subscriptions a moment later: the first events may lack the selected fields.
   await until(
-    async () => (await ask('b', 'early'), toldIn(world, 'only-b.jsonl').map(told => JSON.stringify(told))),
-    { fits: told => told.includes('{"http":{"request":{"url":{"query":"word=early"}}}}') },
+    async () => (
+      await ask('b', 'early'),
+      reportedIn(world, 'only-b.jsonl').map(reported => JSON.stringify(reported))
+    ),
+    { fits: reported => reported.includes('{"http":{"request":{"url":{"query":"word=early"}}}}') },
   )
   await ask('a', 'first')
   await ask('b', 'second')
   await ask('a', 'third')
 
-  const last = (file: string, ended: (told: string) => boolean) =>
-    until(async () => toldIn(world, file), { fits: told => ended(JSON.stringify(told)) })
+  const last = (file: string, ended: (reported: string) => boolean) =>
+    until(async () => reportedIn(world, file), { fits: reported => ended(JSON.stringify(reported)) })
   const chosen = await last('chosen.jsonl', text => text.includes('third'))
-  const third = chosen.find(told => JSON.stringify(told).includes('third')) as Record<string, object>
+  const third = chosen.find(reported => JSON.stringify(reported).includes('third')) as Record<string, object>
   assert.deepEqual(Object.keys(third), ['http'])
   assert.match(JSON.stringify(third), /"query":"word=third"/)
   assert.match(JSON.stringify(third), /"x-word":\["third"\]/)
   assert.match(JSON.stringify(third), /"status_code":200/)
 
-  const plain = await last('plain.jsonl', () => toldIn(world, 'plain.jsonl').length >= chosen.length)
+  const plain = await last('plain.jsonl', () => reportedIn(world, 'plain.jsonl').length >= chosen.length)
   assert.ok(plain.some(({ conn }) => conn?.server_name === 'a.example.com'))
   assert.doesNotMatch(JSON.stringify(plain), /word|"headers"|"query"|"raw"/)
 

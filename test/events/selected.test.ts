@@ -89,13 +89,13 @@ suite('what sources select', () => {
     assert.match(setting.engine.metrics(), /result="dropped"\} 0/)
     // A change applies to later events.
     const [delivery] = await setting.engine.deliveries()
-    const heard = setting.wanted.length
+    const received = setting.wanted.length
     await setting.world.change(
       id,
       [{ type: REQUEST, fields: ['conn.server_port'] }],
       [delivery?.destination_id ?? ''],
     )
-    await until(() => setting.wanted.length > heard)
+    await until(() => setting.wanted.length > received)
     setting.engine.publish([request(80)])
     await setting.receiver.until(() => setting.receiver.events.length === 2)
     assert.deepEqual(setting.objects().at(-1), { conn: { server_port: 80 } })

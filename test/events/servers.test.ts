@@ -82,12 +82,12 @@ suite('several servers on one database', () => {
     const [first, second] = servers.worlds
     await first.subscription([REQUEST], [await first.destination(receiver.url)])
     await until(async () => (await servers.engines[1].deliveries()).length === 1)
-    const told = (n: number) =>
+    const reported = (n: number) =>
       envelope({ id: newId('ev'), type: REQUEST, at: '2026-01-01T00:00:00Z', object: `{"n":${n}}` }, 'ac_1')
-    servers.engines[1].publish([told(2)])
+    servers.engines[1].publish([reported(2)])
     await receiver.until(() => receiver.batches.length === 1)
     await second.emit(CREATED)
-    servers.engines[0].publish([told(1)])
+    servers.engines[0].publish([reported(1)])
     await receiver.until(() => receiver.batches.length === 2)
     assert.deepEqual(receiver.senders, ['second', 'first'])
   })
@@ -102,9 +102,9 @@ suite('several servers on one database', () => {
     await first.emit(CREATED, 10)
     await until(async () => (await other.deliveries())[0]?.dead_letters === 1)
     // Only the sender has its attempts, and writes the rest when it may.
-    const told = async (engine: EventEngine) =>
+    const reported = async (engine: EventEngine) =>
       (await engine.deliveries()).map(each => ({ ...each, attempts: [] }))
-    const [, here] = await until(async () => [await told(leader), await told(other)] as const, {
+    const [, here] = await until(async () => [await reported(leader), await reported(other)] as const, {
       fits: both => both[1][0]?.waiting === 0 && isDeepStrictEqual(...both),
     })
     assert.equal(here[0]?.last_error, 'answered 400')

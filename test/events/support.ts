@@ -198,12 +198,12 @@ export class EventWorld implements AsyncDisposable {
     })
   }
 
-  async #write(kind: string, id: string, body: object, version: number, told = body): Promise<void> {
+  async #write(kind: string, id: string, body: object, version: number, reported = body): Promise<void> {
     const row: Row = { id, kind, parent: null, version, body: JSON.stringify(body) }
     const op = version === 1 ? 'insert' : 'update'
     await this.#commit([
       { op, entry: { row, refs: [], claims: [] } },
-      eventWrite(`${kind}_${version === 1 ? 'created' : 'updated'}.v0`, told),
+      eventWrite(`${kind}_${version === 1 ? 'created' : 'updated'}.v0`, reported),
     ])
   }
 

@@ -98,8 +98,8 @@ suite('each target of events, through the API of a server', () => {
       await until(() => vendor.arrived().length > 2)
       assert.equal((await api.delete(`/event_subscriptions/${subscription.id}`)).status, 204)
 
-      const { audit_events: told } = (await api.get(`/audit_events?object_id=${policy.id}`)).body
-      const [deleted, , created] = told
+      const { audit_events: reported } = (await api.get(`/audit_events?object_id=${policy.id}`)).body
+      const [deleted, , created] = reported
       assert.deepEqual(
         vendor.arrived().slice(1),
         [created, deleted].map(event => ({
@@ -124,12 +124,12 @@ suite('each target of events, through the API of a server', () => {
       const changed = await api.patch(path, body)
       const read = await api.get(path)
       for (const answer of [created, changed, read]) assert.deepEqual(answer.body.target, expected)
-      const { audit_events: told } = (await api.get(`/audit_events?object_id=${created.body.id}`)).body
-      assert.equal(told.length, 2)
+      const { audit_events: reported } = (await api.get(`/audit_events?object_id=${created.body.id}`)).body
+      assert.equal(reported.length, 2)
       const masked = JSON.parse(JSON.stringify(expected), (field, value: unknown) =>
         targetUrls.has(field) ? new URL('/', String(value)).href : value,
       )
-      for (const event of told) assert.deepEqual(event.object.target, masked)
+      for (const event of reported) assert.deepEqual(event.object.target, masked)
       const listed = JSON.stringify((await api.get('/event_destinations?limit=100')).body)
       assert.ok(listed.includes(created.body.id))
       assert.equal(findSecret(listed), undefined)

@@ -10,7 +10,7 @@ const REQUEST = 'http_request_complete.v0'
 const START = 'agent_session_start.v0'
 
 /** The objects in events of a type. */
-const told = ({ events }: Receiver, type: string): EventObject[] =>
+const reported = ({ events }: Receiver, type: string): EventObject[] =>
   events.filter(event => event.event_type === type).map(({ object }) => object)
 
 /** The field names of an event at all depths; headers and lists are values. */
@@ -43,22 +43,22 @@ for (const workers of ['1', '2']) {
     // The processes hear of the wish a little later than the API answers, and of the route too.
     await until(() => world.ask('a.example.com/x?secret=1', { headers }), {
       fits: ({ status }) =>
-        status === 200 && told(choosing, REQUEST).some(object => 'ja4_fingerprint' in object),
+        status === 200 && reported(choosing, REQUEST).some(object => 'ja4_fingerprint' in object),
     })
-    const object = told(choosing, REQUEST).find(seen => namesIn(seen).length === chosen.length)
+    const object = reported(choosing, REQUEST).find(seen => namesIn(seen).length === chosen.length)
     assert.deepEqual(namesIn(object).toSorted(), chosen.toSorted())
     assert.deepEqual(object.http.request.headers['authorization'], ['REDACTED'])
     assert.deepEqual(object.http.request.headers['x-seen'], ['yes'])
     assert.equal(object.http.request.url.query, 'secret=1')
-    await plain.until(() => told(plain, REQUEST).some(seen => seen.http.response.status_code === 200))
+    await plain.until(() => reported(plain, REQUEST).some(seen => seen.http.response.status_code === 200))
     const usual = new Set(usualFields(REQUEST))
-    for (const seen of told(plain, REQUEST))
+    for (const seen of reported(plain, REQUEST))
       for (const name of namesIn(seen)) assert.ok(usual.has(name), name)
     assert.doesNotMatch(JSON.stringify([choosing.events, plain.events]), /geheim/)
 
     await world.agent()
-    await plain.until(() => told(plain, START).length > 0)
-    const [start] = told(plain, START)
+    await plain.until(() => reported(plain, START).length > 0)
+    const [start] = reported(plain, START)
     assert.match(start.session.id, /^ts_\w{27}$/)
     assert.equal(start.session.uri, `https://api.example.com/tunnel_sessions/${start.session.id}`)
     assert.match(start.credential.uri, /^https:\/\/api\.example\.com\/credentials\/cr_\w+$/)

@@ -11,7 +11,7 @@ interface NamedRun {
   readonly output: string
 }
 
-/** Runs a program for which alone a name has the address of this machine: not every one can be told an address. */
+/** Runs a program for which alone a name has the address of this machine: not every one can be reported an address. */
 export function runNamed(dataDir: string, name: string, command: readonly string[]): Promise<NamedRun> {
   const hosts = join(dataDir, 'hosts')
   writeFileSync(hosts, `${readFileSync('/etc/hosts', 'utf8')}\n127.0.0.1 ${name}\n`)

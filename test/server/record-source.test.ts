@@ -193,7 +193,7 @@ suite('the source of records', () => {
 
   test('keeps the records while the store fails, and continues when it works again', async () => {
     await using store = await open()
-    const heard = recordingLog()
+    const received = recordingLog()
     let failing = false
     const flaky = new Proxy(store, {
       get(target, name) {
@@ -206,15 +206,19 @@ suite('the source of records', () => {
     const [first, second] = [row('credential', { acl: [] }), row('credential', { acl: [] })]
     await insert(store, [first])
     const records = new Records()
-    const stop = await records.follow(new RecordSource({ store: flaky, sealer, log: heard.log, pollMs: 10 }))
+    const stop = await records.follow(
+      new RecordSource({ store: flaky, sealer, log: received.log, pollMs: 10 }),
+    )
     failing = true
     await insert(store, [second])
-    await until(() => heard.lines.some(({ level }) => level === 'warn'), { what: 'the failure was logged' })
+    await until(() => received.lines.some(({ level }) => level === 'warn'), {
+      what: 'the failure was logged',
+    })
     assert.ok(records.credential(first.id))
     assert.equal(records.credential(second.id), undefined)
     failing = false
     await until(() => records.credential(second.id) !== undefined, { what: 'the change is known' })
-    assert.equal(heard.lines.filter(({ level }) => level === 'warn').length, 1)
+    assert.equal(received.lines.filter(({ level }) => level === 'warn').length, 1)
     stop()
   })
 
@@ -250,8 +254,8 @@ suite('the source of records', () => {
     const records = new Records()
     const source = new RecordSource({ store, sealer, log, pollMs: 600_000 })
     const stop = await records.follow(source)
-    const told: string[] = []
-    records.onChange(['credential'], ({ id }) => told.push(id))
+    const reported: string[] = []
+    records.onChange(['credential'], ({ id }) => reported.push(id))
     const [gone, kept] = rows
     const added = row('credential', { acl: [] })
     await store.commit([{ op: 'remove', id: gone?.id ?? '', version: 1 }])
@@ -261,7 +265,7 @@ suite('the source of records', () => {
     await until(() => records.credential(added.id) !== undefined, { what: 'the new one is known' })
     assert.equal(records.credential(gone?.id ?? ''), undefined)
     assert.ok(records.credential(kept?.id ?? ''))
-    assert.deepEqual(new Set(told), new Set([gone?.id, added.id]))
+    assert.deepEqual(new Set(reported), new Set([gone?.id, added.id]))
     stop()
   })
 

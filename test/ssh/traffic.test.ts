@@ -81,9 +81,9 @@ suite('connections through ssh', () => {
     await ear.whenEnded
     assert.deepEqual([ear.text, stream.peerFinished, stream.closed], ['all I have to say', true, false])
     const [socket] = talker.sockets
-    const heard = new Promise<string>(resolve => socket?.once('data', bytes => resolve(bytes.toString())))
+    const received = new Promise<string>(resolve => socket?.once('data', bytes => resolve(bytes.toString())))
     stream.end(Buffer.from('I listened'))
-    assert.equal(await heard, 'I listened')
+    assert.equal(await received, 'I listened')
     assert.equal(await ear.whenClosed, undefined)
     assert.equal(client.stderr, '')
   })

@@ -148,11 +148,11 @@ suite('flow control', () => {
     bulk.write(Buffer.alloc(64 * MIB))
     const small = await gateway.open(3, Buffer.from('ping'))
     const echo = await next()
-    const heard = recordStream(small)
+    const received = recordStream(small)
     const sink = new RecordingSink()
     echo.attach(Object.assign(sink, { data: () => echo.end(Buffer.from('pong')) }))
-    await heard.whenEnded
-    assert.equal(heard.text, 'pong')
+    await received.whenEnded
+    assert.equal(received.text, 'pong')
     assert.ok(taken.size < 16 * MIB, `${taken.size} bytes went first`)
   })
 })

@@ -34,7 +34,7 @@ suite('a stream', () => {
     const accepted = Promise.withResolvers<TunnelStream>()
     const { gateway, agent } = sessionPair({}, { accept: (_, stream) => accepted.resolve(stream) })
     const near = await gateway.open(3, Buffer.from('request'))
-    const heard = recordStream(near)
+    const received = recordStream(near)
     near.end()
     const far = await accepted.promise
     const asked = recordStream(far)
@@ -42,8 +42,8 @@ suite('a stream', () => {
     assert.equal(asked.text, 'request')
     far.write(Buffer.from('ans'))
     far.end(Buffer.from('wer'))
-    await heard.whenClosed
-    assert.equal(heard.text, 'answer')
+    await received.whenClosed
+    assert.equal(received.text, 'answer')
     await asked.whenClosed
     assert.deepEqual([gateway.streams, agent.streams], [0, 0])
   })

@@ -134,26 +134,26 @@ suite('SEC-20: webhook verification', () => {
   })
 
   test('sends 100 Continue once', async () => {
-    const told: number[] = []
+    const reported: number[] = []
     const fields = `Expect: 100-continue\r\n${signedBy(SECRET, CONTENT)}`
     const exchange = {
       ...webhook(bodyOf(CONTENT), fields, true),
-      sendInformational: ({ status }: { status: number }) => void told.push(status),
+      sendInformational: ({ status }: { status: number }) => void reported.push(status),
     }
     const { got } = await through(github, exchange)
-    assert.deepEqual(told, [100])
+    assert.deepEqual(reported, [100])
     assert.equal(got?.exchange.head.fields.get('expect'), undefined)
   })
 
   test('sends no 100 Continue for content that is too long', async () => {
-    const told: number[] = []
+    const reported: number[] = []
     const body: Body = { ...bodyOf(CONTENT), framing: { kind: 'length', length: LIMIT + 1 } }
     const exchange = {
       ...webhook(body, '', true),
-      sendInformational: ({ status }: { status: number }) => void told.push(status),
+      sendInformational: ({ status }: { status: number }) => void reported.push(status),
     }
     assert.equal((await through(github, exchange)).reply.head.status, 413)
-    assert.deepEqual(told, [])
+    assert.deepEqual(reported, [])
   })
 
   test('ends a request whose content is cut short', async () => {

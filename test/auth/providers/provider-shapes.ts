@@ -181,8 +181,8 @@ const microsoft: Shape = {
     api: `${base}/v1.0`,
   }),
   tokens(access, refresh, scopes) {
-    const told = scopes.filter(scope => scope !== 'offline_access')
-    const { refresh_token, ...rest } = bearer(access, refresh, [...told, 'profile', 'openid', 'email'])
+    const reported = scopes.filter(scope => scope !== 'offline_access')
+    const { refresh_token, ...rest } = bearer(access, refresh, [...reported, 'profile', 'openid', 'email'])
     return { ...rest, ext_expires_in: 3599, ...(scopes.includes('offline_access') && { refresh_token }) }
   },
   refusal: error => ({ status: 400, body: { error, error_codes: [70000], trace_id: '0' } }),
@@ -209,8 +209,8 @@ const twitch: Shape = {
   looks: {
     '/helix/users': ({ id, login, name, email, verified }, look) => {
       if (look.headers['client-id'] !== CLIENT.id) return denied
-      const told = verified && has(look, 'user:read:email') ? { email } : {}
-      return { body: { data: [{ id, login, display_name: name, type: '', view_count: 1, ...told }] } }
+      const reported = verified && has(look, 'user:read:email') ? { email } : {}
+      return { body: { data: [{ id, login, display_name: name, type: '', view_count: 1, ...reported }] } }
     },
   },
 }

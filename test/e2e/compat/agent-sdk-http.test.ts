@@ -65,11 +65,11 @@ suite('the published SDK @ngrok/ngrok: HTTP endpoints', () => {
 
   test('forward() with a chosen domain, with metadata and forwards_to', async () => {
     const { sdk, port, visit } = world
-    const told = { metadata: '{"a":1}', forwards_to: 'my service' }
+    const reported = { metadata: '{"a":1}', forwards_to: 'my service' }
     const listener = await sdk.forward({
       addr: `localhost:${port}`,
       domain: 'chosen.adit.localhost',
-      ...told,
+      ...reported,
     })
     assert.equal(new URL(listener.url).hostname, 'chosen.adit.localhost')
     assert.deepEqual([listener.metadata, listener.forwardsTo], ['{"a":1}', 'my service'])

@@ -10,7 +10,7 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
   })
   after(() => world[Symbol.asyncDispose]())
 
-  const isTold = (errorCode: string, text: RegExp) => (error: Error) => {
+  const isReported = (errorCode: string, text: RegExp) => (error: Error) => {
     assert.match(error.message, text)
     assert.equal((error as Error & { errorCode?: string }).errorCode, errorCode)
     return true
@@ -22,7 +22,7 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
     const unknown = /The authtoken is unknown: it was mistyped, or its credential was deleted\./
     await assert.rejects(
       forward('2abcdefghijklmnopqrstuvwxyz_1234567890abcdefghijkl'),
-      isTold('ERR_NGROK_107', unknown),
+      isReported('ERR_NGROK_107', unknown),
     )
     await assert.rejects(forward('not a token'), isTold('ERR_NGROK_105', /is malformed/))
     await assert.rejects(forward(''), isTold('ERR_NGROK_4018', /sent no authtoken/))
@@ -33,21 +33,21 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
     await using other = new Sdk(accessTo(server))
     const options = { addr: port, domain: 'taken.adit.localhost' }
     await other.forward(options)
-    const told = isTold(
+    const reported = isReported(
       'ERR_NGROK_334',
       /The endpoint https:\/\/taken\.adit\.localhost:\d+ is already online, on the session ts_/,
     )
-    await assert.rejects(sdk.forward(options), told)
-    await assert.rejects(other.forward(options), told)
+    await assert.rejects(sdk.forward(options), reported)
+    await assert.rejects(other.forward(options), reported)
   })
 
   test('a name that is not reserved', async () => {
     const { sdk, port } = world
-    const told = isTold(
+    const reported = isReported(
       'ERR_NGROK_90054',
       /The name shop\.example\.com is neither under adit\.localhost nor reserved/,
     )
-    await assert.rejects(sdk.forward({ addr: port, domain: 'shop.example.com' }), told)
+    await assert.rejects(sdk.forward({ addr: port, domain: 'shop.example.com' }), reported)
   })
 
   test('a name that the ACL of its credential does not allow', async () => {
@@ -56,17 +56,17 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
     await using sdk = new Sdk({ ...accessTo(server), authtoken: body.token })
     const options = { addr: port }
     await sdk.forward({ ...options, domain: 'mine.adit.localhost' })
-    const told = isTold('ERR_NGROK_90053', /may not bind .*its ACL allows only/)
-    await assert.rejects(sdk.forward({ ...options, domain: 'yours.adit.localhost' }), told)
+    const reported = isReported('ERR_NGROK_90053', /may not bind .*its ACL allows only/)
+    await assert.rejects(sdk.forward({ ...options, domain: 'yours.adit.localhost' }), reported)
   })
 
   test('the option TrafficPolicy, which this server does not have', async () => {
     const config = { traffic_policy: '{"on_http_request":[]}' }
-    const told = isTold(
+    const reported = isReported(
       'ERR_NGROK_90058',
       /The option TrafficPolicy cannot be used: this server does not have it/,
     )
-    await assert.rejects(world.sdk.forward({ addr: world.port, ...config }), told)
+    await assert.rejects(world.sdk.forward({ addr: world.port, ...config }), reported)
   })
 
   test('a refusal does not affect the session and its other tunnels', async () => {

@@ -53,9 +53,9 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
 
     test('of the session', async () => {
       const { credentials } = await read('/credentials')
-      const told = await read(`/tunnel_sessions/${shown.id}`)
-      assert.match(told.started_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-      assert.deepEqual(told, {
+      const reported = await read(`/tunnel_sessions/${shown.id}`)
+      assert.match(reported.started_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+      assert.deepEqual(reported, {
         agent_version: '1.7.0',
         credential: ref('credentials', credentials.at(-1).id),
         id: shown.id,
@@ -63,7 +63,7 @@ suite('the published SDK @ngrok/ngrok: sessions, commands and the end', { concur
         metadata: 'shown',
         os: 'linux',
         region: 'us',
-        started_at: told.started_at,
+        started_at: reported.started_at,
         transport: 'adit/v2',
         uri: uri('tunnel_sessions', shown.id),
       })

@@ -74,9 +74,9 @@ suite('a link that is cut repeatedly under load', () => {
         const before = results.size
         // Right after responses, so that few have begun.
         await until(() => results.size >= before + 2 * CLIENTS, { next: () => setImmediate() })
-        const told = log.seen.length
+        const reported = log.seen.length
         relay.cut()
-        await log.next(({ state }) => state === 'online', told)
+        await log.next(({ state }) => state === 'online', reported)
       }
       isOver = true
       await Promise.all(load)

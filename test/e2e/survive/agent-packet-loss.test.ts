@@ -59,11 +59,11 @@ suite('silently dropped packets', { skip }, () => {
         withinMs: GONE_MS,
       })
       const left = Date.now() - since
-      const told = agent.reports.length
+      const reported = agent.reports.length
       const noticed = (await agent.next('lost')).at - since
       const healed = Date.now()
       cable.heal()
-      await until(() => agent.count('online', told) > 0, {
+      await until(() => agent.count('online', reported) > 0, {
         what: 'it is back',
         withinMs: BACK_MS,
       })

@@ -141,7 +141,7 @@ for (const workers of [1, 2]) {
         async () =>
           [...lost.values()].every(({ error }) => error?.code === 'ERR_ADIT_107') &&
           lost.size === agents.length,
-        { what: 'all were told why', withinMs: ENDED_MS },
+        { what: 'all were notified', withinMs: ENDED_MS },
       )
       await sleep(500)
       assert.equal(await left(), 0)

@@ -7,10 +7,10 @@ import { event, partsWith, send } from './support.ts'
 const [target = '{}', dataDir = '', ...sizes] = process.argv.slice(2)
 const destination = buildDestination(JSON.parse(target) as Partial<EventTarget>, partsWith({ dataDir }))
 for (const [at, size] of sizes.entries()) {
-  const told = await send(destination, [event(`ev_${at}`, { pad: Number(size) })]).then(
+  const reported = await send(destination, [event(`ev_${at}`, { pad: Number(size) })]).then(
     () => 'taken',
     (error: unknown) =>
       error instanceof DeliveryError ? `${error.permanent} ${error.message}` : String(error),
   )
-  console.error(told)
+  console.error(reported)
 }

@@ -53,10 +53,10 @@ export async function refused(sending: Promise<void>): Promise<DeliveryError> {
     (reason: unknown) => reason,
   )
   assert.ok(error instanceof DeliveryError, String(error))
-  for (let told: unknown = error; told instanceof Error; told = told.cause)
+  for (let reported: unknown = error; reported instanceof Error; reported = reported.cause)
     assert.ok(
-      !`${told.message} ${JSON.stringify(told)} ${told.stack ?? ''}`.includes(SECRET_MARK),
-      told.message,
+      !`${reported.message} ${JSON.stringify(reported)} ${reported.stack ?? ''}`.includes(SECRET_MARK),
+      reported.message,
     )
   return error
 }

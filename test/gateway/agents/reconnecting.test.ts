@@ -218,9 +218,9 @@ suite('a connection through a tunnel', () => {
     await until(() => agent.proxied.length === 1, { what: 'it came through' })
     const [proxied] = agent.proxied
     assert.deepEqual(proxied?.header, { ...header, Id })
-    const heard = Promise.withResolvers<string>()
+    const received = Promise.withResolvers<string>()
     stream.attach({
-      data: bytes => heard.resolve(bytes.toString()),
+      data: bytes => received.resolve(bytes.toString()),
       end: () => undefined,
       closed: () => undefined,
     })
@@ -229,7 +229,7 @@ suite('a connection through a tunnel', () => {
       end: () => undefined,
       closed: () => undefined,
     })
-    assert.equal(await heard.promise, 'hello')
+    assert.equal(await received.promise, 'hello')
   })
 
   test('waits until an agent of another vendor has finished its bind', async () => {
@@ -256,16 +256,16 @@ suite('a connection through a tunnel', () => {
       })
     }
     const stream = await gateway.sessions.dial(tunnelOf(gateway, Id), header, Buffer.from('one '))
-    const heard = Promise.withResolvers<string>()
+    const received = Promise.withResolvers<string>()
     let text = ''
     stream.attach({
       data: bytes => (text += bytes.toString()),
-      end: () => heard.resolve(text),
-      closed: error => heard.reject(error ?? new Error('closed')),
+      end: () => received.resolve(text),
+      closed: error => received.reject(error ?? new Error('closed')),
     })
     stream.write(Buffer.from('two '))
     stream.end(Buffer.from('three'))
-    assert.equal(await heard.promise, 'one two three')
+    assert.equal(await received.promise, 'one two three')
     assert.equal(agent.proxied.length, 2)
   })
 

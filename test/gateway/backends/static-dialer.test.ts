@@ -11,14 +11,14 @@ class Address {
   now = 0
   up = false
   tried = 0
-  readonly told: (string | undefined)[] = []
+  readonly reported: (string | undefined)[] = []
   readonly dialer = new StaticDialer({
     connect: async () => {
       this.tried++
       if (this.up) return new Socket()
       throw new DialError('offline', `no ${this.tried}`)
     },
-    changed: failure => void this.told.push(failure?.message),
+    changed: failure => void this.reported.push(failure?.message),
     now: () => this.now,
   })
 
@@ -37,7 +37,7 @@ suite('connections to an address', () => {
     address.up = true
     address.now = 1999
     assert.equal(await address.dial(), 'no 3')
-    assert.deepEqual([address.tried, address.told], [3, ['no 3']])
+    assert.deepEqual([address.tried, address.reported], [3, ['no 3']])
   })
 
   test('are attempted once after the pause, and by all requests when that succeeded', async () => {
@@ -48,7 +48,7 @@ suite('connections to an address', () => {
     const [probe, second] = [address.dial(), address.dial()]
     assert.deepEqual([await probe, await second], [undefined, 'no 3'])
     assert.equal(await address.dial(), undefined)
-    assert.deepEqual([address.tried, address.told], [5, ['no 3', undefined]])
+    assert.deepEqual([address.tried, address.reported], [5, ['no 3', undefined]])
   })
 
   test('pause again when that attempt failed', async () => {
@@ -58,7 +58,7 @@ suite('connections to an address', () => {
     assert.equal(await address.dial(), 'no 4')
     address.now = 3999
     assert.equal(await address.dial(), 'no 4')
-    assert.deepEqual([address.tried, address.told], [4, ['no 3']])
+    assert.deepEqual([address.tried, address.reported], [4, ['no 3']])
   })
 
   test('are counted from zero after a success', async () => {
@@ -70,7 +70,7 @@ suite('connections to an address', () => {
     address.up = false
     await address.dial()
     assert.equal(await address.dial(), 'no 5')
-    assert.deepEqual(address.told, [])
+    assert.deepEqual(address.reported, [])
   })
 
   test('are limited in number; more are queued, then refused', async () => {

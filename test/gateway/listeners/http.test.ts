@@ -55,7 +55,7 @@ suite('HTTP clients', () => {
     const http = await start({
       http1: socket => {
         socket.resume()
-        return { drain: () => drained.push(socket.destroyed ? 'late' : 'told'), cut: () => undefined }
+        return { drain: () => drained.push(socket.destroyed ? 'late' : 'notified'), cut: () => undefined }
       },
     })
     const client = await open(http.port)
@@ -65,7 +65,7 @@ suite('HTTP clients', () => {
     client.on('end', () => client.end())
     await http.listener.drain(50)
     await closed
-    assert.deepEqual(drained, ['told'])
+    assert.deepEqual(drained, ['notified'])
     assert.equal(http.listener.connections, 0)
     await assert.rejects(open(http.port), { code: 'ECONNREFUSED' })
   })

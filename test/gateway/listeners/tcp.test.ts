@@ -55,10 +55,10 @@ async function lengthOf(source: AsyncIterable<Buffer>, onEach8MiB = () => {}): P
 
 suite('a TCP endpoint', () => {
   test('forwards bytes and the half-close of either side', async () => {
-    const heard: string[] = []
+    const got: string[] = []
     await using upstream = await startUpstream(socket => {
-      socket.on('data', bytes => heard.push(String(bytes)))
-      socket.on('end', () => socket.end(`you said ${heard.join('')}`))
+      socket.on('data', bytes => got.push(String(bytes)))
+      socket.on('end', () => socket.end(`you said ${got.join('')}`))
     })
     await using ports = newPorts()
     const port = await ports.open(0, tunnelTo(portOf(upstream)))
@@ -77,10 +77,10 @@ suite('a TCP endpoint', () => {
     const ended = Promise.withResolvers<SpliceEnd>()
     const way = tunnelTo(portOf(upstream), { ended: (_, end) => ended.resolve(end) })
     const client = await open(await ports.open(0, way))
-    let heard = ''
-    client.on('data', bytes => (heard += String(bytes)))
+    let got = ''
+    client.on('data', bytes => (got += String(bytes)))
     await once(client, 'end')
-    assert.equal(heard, 'bye')
+    assert.equal(got, 'bye')
     client.end('after your end')
     assert.equal(await promise, 'after your end')
     assert.deepEqual(await ended.promise, { received: 14, sent: 3, error: undefined })

@@ -38,8 +38,8 @@ function echo(agent: TestAgent): void {
 
 async function say(socket: Socket, text: string): Promise<string> {
   socket.write(text)
-  const [heard] = (await once(socket, 'data')) as [Buffer]
-  return heard.toString()
+  const [received] = (await once(socket, 'data')) as [Buffer]
+  return received.toString()
 }
 
 const portOf = (url: string): number => Number(url.split(':').at(-1))

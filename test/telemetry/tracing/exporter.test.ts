@@ -95,7 +95,7 @@ suite('the exporter of spans', () => {
     put(0, 5000)
     // A batch on its way, and as many as may wait.
     assert.deepEqual(counts(), [0, 5000 - 512 - 2048])
-    await until(async () => lines.length, { fits: told => told > 0 })
+    await until(async () => lines.length, { fits: reported => reported > 0 })
     await using collector = await Collector.start(Number(new URL(url).port))
     await collector.until(() => collector.spans.length >= 2048)
     await exporter.close()

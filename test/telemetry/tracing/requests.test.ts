@@ -91,12 +91,12 @@ suite('a request that is traced', () => {
   })
 
   test('begins a trace when it brings none, or none that is valid', async () => {
-    const told: Headers[] = []
+    const reported: Headers[] = []
     const { spans } = await traced(async world => {
       await toEdge(world)
-      told.push(echoedHeaders(await world.ask(HOST)))
+      reported.push(echoedHeaders(await world.ask(HOST)))
       const headers = { traceparent: 'broken', tracestate: 'a=b' }
-      told.push(echoedHeaders(await world.ask(HOST, { headers })))
+      reported.push(echoedHeaders(await world.ask(HOST, { headers })))
     })
     const servers = spansOfKind(spans, 2)
     const clients = spansOfKind(spans, 3)
@@ -107,8 +107,8 @@ suite('a request that is traced', () => {
       assert.ok(!('parentSpanId' in server))
       const client = clients.find(({ traceId }) => traceId === server.traceId)
       assert.equal(client?.parentSpanId, server.spanId)
-      assert.equal(told[at]?.['traceparent'], `00-${server.traceId}-${client?.spanId}-01`)
-      assert.ok(!('tracestate' in (told[at] ?? {})))
+      assert.equal(reported[at]?.['traceparent'], `00-${server.traceId}-${client?.spanId}-01`)
+      assert.ok(!('tracestate' in (reported[at] ?? {})))
     }
   })
 
@@ -118,9 +118,9 @@ suite('a request that is traced', () => {
         await toEdge(world)
         for (const traceparent of [UNSAMPLED, 'broken', SAMPLED.toUpperCase()]) {
           const headers = { traceparent, tracestate: 'a=b' }
-          const told = echoedHeaders(await world.ask(HOST, { headers }))
-          assert.equal(told['traceparent'], traceparent)
-          assert.equal(told['tracestate'], 'a=b')
+          const reported = echoedHeaders(await world.ask(HOST, { headers }))
+          assert.equal(reported['traceparent'], traceparent)
+          assert.equal(reported['tracestate'], 'a=b')
         }
         assert.ok(!('traceparent' in echoedHeaders(await world.ask(HOST))))
       },
@@ -131,7 +131,7 @@ suite('a request that is traced', () => {
 
   test('may come by HTTP/2, and through an agent', async () => {
     let tunnelId = ''
-    let told: Headers = {}
+    let reported: Headers = {}
     const { spans } = await traced(async world => {
       const agent = await world.agent()
       const forwardTo = `127.0.0.1:${await world.service(echoHeaders)}`
@@ -143,7 +143,7 @@ suite('a request that is traced', () => {
       })
       const stream = session.request({ ':path': '/x?token=hush', traceparent: SAMPLED })
       stream.setEncoding('utf8')
-      told = JSON.parse((await stream.toArray()).join('')) as Headers
+      reported = JSON.parse((await stream.toArray()).join('')) as Headers
       session.close()
       await once(session, 'close')
     })
@@ -157,7 +157,7 @@ suite('a request that is traced', () => {
     assert.notEqual(facts['server.port'], 443)
     assert.ok(!('http.route' in facts))
     assert.equal(factsOf(client.attributes)['adit.tunnel_id'], tunnelId)
-    assert.equal(told['traceparent'], `00-${TRACE}-${client.spanId}-01`)
+    assert.equal(reported['traceparent'], `00-${TRACE}-${client.spanId}-01`)
   })
 
   test('may be rejected by a module: then it has the module, and there is no span for a service', async () => {

@@ -94,8 +94,8 @@ suite('traces', () => {
         },
         { workers, egress_allow: '', traces_headers: 'x-key=hush', traces_service: 'door' },
       )
-      const told = spansOfKind(spans, 2).map(({ attributes }) => factsOf(attributes)['adit.request_id'])
-      assert.deepEqual(new Set(told), ids)
+      const reported = spansOfKind(spans, 2).map(({ attributes }) => factsOf(attributes)['adit.request_id'])
+      assert.deepEqual(new Set(reported), ids)
       assert.equal(spans.length, 80)
       const nodes = new Set(collector.batches.map(({ resource }) => resource['service.instance.id']))
       assert.deepEqual(nodes, new Set(workers === '1' ? ['main'] : ['w1', 'w2']))

@@ -26,17 +26,17 @@ suite('the trace of a client', () => {
   after(() => world[Symbol.asyncDispose]())
 
   for (const [way, host] of Object.entries(hosts)) {
-    const told = async (headers: Record<string, string>): Promise<Record<string, string>> =>
+    const reported = async (headers: Record<string, string>): Promise<Record<string, string>> =>
       JSON.parse((await world.ask(host, { headers })).text)
 
     test(`goes through an ${way === 'edge' ? 'edge' : 'agent'} as it came`, async () => {
-      const found = await told(TRACE)
+      const found = await reported(TRACE)
       for (const [name, value] of Object.entries(TRACE)) assert.equal(found[name], value, name)
     })
 
     test(`is not made up on the way through an ${way === 'edge' ? 'edge' : 'agent'}, nor repaired`, async () => {
-      for (const name of Object.keys(TRACE)) assert.ok(!(name in (await told({}))), name)
-      assert.equal((await told({ traceparent: 'broken' }))['traceparent'], 'broken')
+      for (const name of Object.keys(TRACE)) assert.ok(!(name in (await reported({}))), name)
+      assert.equal((await reported({ traceparent: 'broken' }))['traceparent'], 'broken')
     })
   }
 })

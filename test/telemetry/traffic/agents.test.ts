@@ -20,8 +20,8 @@ class Watch {
   #came = Promise.withResolvers<void>()
 
   constructor({ directory }: Gateway, apiUrl?: string, reported: readonly SessionRecord[] = []) {
-    const tell: PublishEvents = told => {
-      for (const { type, body } of told) this.events.push({ type, object: JSON.parse(body).object })
+    const tell: PublishEvents = published => {
+      for (const { type, body } of published) this.events.push({ type, object: JSON.parse(body).object })
       this.#came.resolve()
       this.#came = Promise.withResolvers()
     }
@@ -138,12 +138,12 @@ suite('gateways', () => {
   test('get the required fields, in one order, and no others', () => {
     const accountId = 'ac_1'
     const hub = new TrafficBroker({ publish: () => undefined, accountId })
-    const heard: WantedTraffic[] = []
-    hub.onSubscriptionChange(wanted => heard.push(wanted))
+    const received: WantedTraffic[] = []
+    hub.onSubscriptionChange(wanted => received.push(wanted))
     const names = new Set(['http.request.method', 'conn.client_ip', 'no.such_field', 'conn.bytes_in'])
     hub.subscribe(new Map([['http_request_complete.v0', names]]))
     hub.subscribe(new Map([['tcp_connection_closed.v0', new Set(usualFields('tcp_connection_closed.v0'))]]))
-    assert.deepEqual(heard, [
+    assert.deepEqual(received, [
       { accountId, http: [], tcp: [] },
       { accountId, http: ['conn.client_ip', 'http.request.method'], tcp: [] },
       { accountId, http: [], tcp: usualFields('tcp_connection_closed.v0') },

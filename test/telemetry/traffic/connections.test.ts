@@ -66,10 +66,10 @@ suite('what is reported about a connection', () => {
     const decisions = async (): Promise<(string | undefined)[]> => {
       world.events.length = 0
       for (const port of ports) await visit(port, 'hello')
-      const told = await Promise.all(
+      const published = await Promise.all(
         ports.map(port => world.object(({ body }) => body.includes(`"server_port":${port}`))),
       )
-      return told.map(({ ip_policy: policy }) => policy?.decision)
+      return published.map(({ ip_policy: policy }) => policy?.decision)
     }
     assert.deepEqual(await decisions(), ['allow', 'block', undefined])
     world.source.restrict('endpoints', true, '192.0.2.0/24')
@@ -89,10 +89,10 @@ suite('what is reported about a connection', () => {
       client.destroy()
     }
     await knock()
-    const told = await world.object(() => true)
-    assert.match(told.ja4_fingerprint, /^t13d\d{4}x1_[0-9a-f]{12}_[0-9a-f]{12}$/)
-    assert.equal(told.conn.server_name, 'tls.adit.localhost')
-    assert.ok(told.conn.bytes_in > 100)
+    const published = await world.object(() => true)
+    assert.match(published.ja4_fingerprint, /^t13d\d{4}x1_[0-9a-f]{12}_[0-9a-f]{12}$/)
+    assert.equal(published.conn.server_name, 'tls.adit.localhost')
+    assert.ok(published.conn.bytes_in > 100)
     world.traffic.subscribe({ accountId, http: [], tcp: ['conn.server_name'] })
     world.events.length = 0
     await knock()

@@ -120,12 +120,12 @@ suite('the requests of clients', () => {
       begun.resolve(response)
     })
     world.edge('a.example.test', backend)
-    const told = world.eventOf('a.example.test')
+    const reported = world.eventOf('a.example.test')
     const response = await begun.promise
     await until(() => sample(world, 'adit_upstream_request_duration_seconds_count') === 1)
     assert.equal(timed(), 0)
     response.end('last')
-    await told
+    await reported
     assert.equal(timed(), 1)
   })
 })

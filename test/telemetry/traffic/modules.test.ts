@@ -126,9 +126,9 @@ suite('what is reported about the modules of a request', () => {
     const forwardTo = await world.service(hello)
     const oauth = { provider: 'google', clientId: 'the-app', clientSecret: 'geheim' }
     await agent.listen({ domain: 'app.adit.localhost', forwardTo, oauth })
-    const told = await world.eventOf('app.adit.localhost')
-    assert.deepEqual(told.oauth, { app_client_id: 'the-app', decision: 'block' })
-    assert.doesNotMatch(JSON.stringify(told), /geheim/)
+    const published = await world.eventOf('app.adit.localhost')
+    assert.deepEqual(published.oauth, { app_client_id: 'the-app', decision: 'block' })
+    assert.doesNotMatch(JSON.stringify(published), /geheim/)
   })
 
   test('has what webhook verification decides', async () => {

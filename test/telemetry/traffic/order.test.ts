@@ -110,11 +110,11 @@ suite('the order of events', () => {
 
   test('at a gateway has the connection of a tunnel before the end of its agent', async () => {
     await using world = await TrafficWorld.start()
-    const told: string[] = []
+    const reported: string[] = []
     const stopped = Promise.withResolvers<void>()
     const tell: PublishEvents = events => {
-      told.push(...events.map(({ type }) => type))
-      if (told.includes(STOP) && told.includes(CLOSED)) stopped.resolve()
+      reported.push(...events.map(({ type }) => type))
+      if (reported.includes(STOP) && reported.includes(CLOSED)) stopped.resolve()
     }
     const hub = new TrafficBroker({ publish: tell, accountId: 'ac_1' })
     hub.subscribe(new Map([START, STOP, CLOSED].map(type => [type, new Set<string>()])))
@@ -129,6 +129,6 @@ suite('the order of events', () => {
     await until(() => world.metrics.connections.tcp.read().value === 0)
     await agent.close()
     await stopped.promise
-    assert.deepEqual(told, [START, CLOSED, STOP])
+    assert.deepEqual(reported, [START, CLOSED, STOP])
   })
 })

@@ -12,8 +12,8 @@ import { accountId, allHttp, HOST, type EventObject, TrafficWorld } from './supp
 const hello = (_request: unknown, response: { end(text: string): void }): void => response.end('hello')
 
 /** Every reported field, by its full name. */
-function namesIn(told: EventObject, above = ''): string[] {
-  return Object.entries(told).flatMap(([name, value]) => {
+function namesIn(published: EventObject, above = ''): string[] {
+  return Object.entries(published).flatMap(([name, value]) => {
     const whole = above + name
     const isLeaf = allHttp.some(field => field === whole)
     return isLeaf ? [whole] : namesIn(value, `${whole}.`)
@@ -30,14 +30,16 @@ suite('what is reported about a request', () => {
     const begun = Date.now()
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
-    const told = await world.eventOf('a.test/x/y?secret=1&b=%20', { headers: { 'user-agent': 'test/1' } })
-    assert.equal(told.conn.client_ip, HOST)
-    assert.equal(told.conn.server_ip, HOST)
-    assert.equal(told.conn.server_name, 'a.test')
-    assert.equal(told.conn.server_port, world.httpsPort)
-    const { request, response } = told.http
+    const published = await world.eventOf('a.test/x/y?secret=1&b=%20', {
+      headers: { 'user-agent': 'test/1' },
+    })
+    assert.equal(published.conn.client_ip, HOST)
+    assert.equal(published.conn.server_ip, HOST)
+    assert.equal(published.conn.server_name, 'a.test')
+    assert.equal(published.conn.server_port, world.httpsPort)
+    const { request, response } = published.http
     const moments = [
-      told.conn.start_ts,
+      published.conn.start_ts,
       request.first_byte_ts,
       request.last_byte_ts,
       response.first_byte_ts,
@@ -62,17 +64,17 @@ suite('what is reported about a request', () => {
     assert.equal(request.body_length, 0)
     assert.equal(response.body_length, 5)
     assert.equal(response.status_code, 200)
-    assert.match(told.tls.version, /^TLSv1\.[23]$/)
-    assert.match(told.tls.cipher_suite, /^TLS_/)
-    assert.match(told.ja4_fingerprint, /^t13d\d{4}.._[0-9a-f]{12}_[0-9a-f]{12}$/)
-    assert.deepEqual(told.traffic_policy, { logs: [] })
+    assert.match(published.tls.version, /^TLSv1\.[23]$/)
+    assert.match(published.tls.cipher_suite, /^TLS_/)
+    assert.match(published.ja4_fingerprint, /^t13d\d{4}.._[0-9a-f]{12}_[0-9a-f]{12}$/)
+    assert.deepEqual(published.traffic_policy, { logs: [] })
   })
 
   test('has nothing of modules that are not there', async () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
-    const told = await world.eventOf('a.test')
-    assert.deepEqual(Object.keys(told).toSorted(), [
+    const published = await world.eventOf('a.test')
+    assert.deepEqual(Object.keys(published).toSorted(), [
       'backend',
       'conn',
       'http',
@@ -80,15 +82,15 @@ suite('what is reported about a request', () => {
       'tls',
       'traffic_policy',
     ])
-    assert.equal(told.http.request.url.query, '')
+    assert.equal(published.http.request.url.query, '')
   })
 
   test('has only what is wanted, and is absent without a subscription', async () => {
     await using world = await TrafficWorld.start()
     world.edge('a.test', await world.static(hello))
     world.traffic.subscribe({ accountId, http: ['http.response.status_code', 'conn.client_ip'], tcp: [] })
-    const told = await world.eventOf('a.test')
-    assert.deepEqual(told, { conn: { client_ip: HOST }, http: { response: { status_code: 200 } } })
+    const published = await world.eventOf('a.test')
+    assert.deepEqual(published, { conn: { client_ip: HOST }, http: { response: { status_code: 200 } } })
     world.traffic.subscribe({ accountId, http: [], tcp: [] })
     assert.equal(world.traffic.wantsRequests, false)
     assert.equal(world.traffic.wantsFingerprints, false)
@@ -123,8 +125,8 @@ suite('what is reported about a request', () => {
       'x-plain': 'seen',
       constructor: 'seen',
     }
-    const told = await world.eventOf('a.test', { headers })
-    const { request, response } = told.http
+    const published = await world.eventOf('a.test', { headers })
+    const { request, response } = published.http
     assert.deepEqual(request.headers['x-plain'], ['seen'])
     assert.deepEqual(request.headers['constructor'], ['seen'])
     for (const name of Object.keys(headers).slice(0, 8))
@@ -143,10 +145,13 @@ suite('what is reported about a request', () => {
       })
     })
     world.edge('a.test', backend)
-    const told = await world.eventOf('a.test', { method: 'POST', chunks: ['x'.repeat(700), 'y'.repeat(77)] })
-    assert.equal(told.http.request.body_length, 777)
-    assert.equal(told.http.response.body_length, 1234)
-    const { request, response } = told.http
+    const published = await world.eventOf('a.test', {
+      method: 'POST',
+      chunks: ['x'.repeat(700), 'y'.repeat(77)],
+    })
+    assert.equal(published.http.request.body_length, 777)
+    assert.equal(published.http.response.body_length, 1234)
+    const { request, response } = published.http
     assert.ok(moment(request.last_byte_ts) >= moment(request.first_byte_ts))
     assert.ok(moment(request.last_byte_ts) <= moment(response.first_byte_ts))
     const head = await world.eventOf('a.test', { method: 'HEAD' })
@@ -188,14 +193,14 @@ suite('what is reported about a request', () => {
     const socket = connectTcp(world.httpPort, HOST)
     socket.end('GET / HTTP/9.9\r\n\r\n')
     await once(socket.resume(), 'close')
-    const told = await world.object(() => true)
-    assert.equal(told.http.request.method, undefined)
-    assert.equal(told.http.request.url.raw, undefined)
-    assert.equal(told.http.request.headers, undefined)
-    assert.equal(told.http.request.url.scheme, 'http')
-    assert.ok(told.http.response.status_code >= 400)
-    assert.equal(told.tls, undefined)
-    assert.equal(told.ja4_fingerprint, undefined)
+    const published = await world.object(() => true)
+    assert.equal(published.http.request.method, undefined)
+    assert.equal(published.http.request.url.raw, undefined)
+    assert.equal(published.http.request.headers, undefined)
+    assert.equal(published.http.request.url.scheme, 'http')
+    assert.ok(published.http.response.status_code >= 400)
+    assert.equal(published.tls, undefined)
+    assert.equal(published.ja4_fingerprint, undefined)
   })
 
   test('reports whether the connection to the service was used before', async () => {

@@ -119,8 +119,8 @@ suite('the writer of an event', () => {
       )
     fc.assert(
       fc.property(fc.subarray(allHttp), wanted => {
-        const told = JSON.parse(httpWriter(wanted)(seen, '')) as object
-        assert.deepEqual(leaves(told).toSorted(), wanted.toSorted())
+        const reported = JSON.parse(httpWriter(wanted)(seen, '')) as object
+        assert.deepEqual(leaves(reported).toSorted(), wanted.toSorted())
       }),
     )
   })
@@ -158,8 +158,8 @@ suite('the writer of an event', () => {
     const { client, reply } = wholeRequest()
     const { ip, port, localIp, localPort, scheme } = client
     const bare = { client: { ip, port, localIp, localPort, scheme, serverName: undefined }, head: undefined }
-    const told = httpWriter(allHttp)({ ...bare, reply, context: new RequestContext(), ended: 0 }, '')
-    const { conn, http, traffic_policy: policy, ...rest } = JSON.parse(told) as Record<string, object>
+    const reported = httpWriter(allHttp)({ ...bare, reply, context: new RequestContext(), ended: 0 }, '')
+    const { conn, http, traffic_policy: policy, ...rest } = JSON.parse(reported) as Record<string, object>
     assert.deepEqual(rest, {})
     assert.deepEqual(policy, { logs: [] })
     assert.deepEqual(conn, { client_ip: ip, server_ip: localIp, server_name: '', server_port: localPort })
