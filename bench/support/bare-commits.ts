@@ -12,7 +12,7 @@ export interface BareRow {
 }
 
 /** Commits a group in one transaction of Adit's store: its rows, a change and an event for each, and the counters. */
-export type CommitGroup = (group: readonly BareRow[]) => Promise<void>
+type CommitGroup = (group: readonly BareRow[]) => Promise<void>
 
 interface Counter {
   readonly revision: unknown

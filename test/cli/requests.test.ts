@@ -64,7 +64,7 @@ suite('adit requests', () => {
     assert.match(stdout, new RegExp(`^ {2}adit http http://localhost:${port} --name secure\\.`, 'm'))
   })
 
-  test('why says that a request did not fail', async () => {
+  test('why reports that a request did not fail', async () => {
     const { requestId } = await world.ask('a.example.test/fine')
     const { stdout } = await runCommand(['requests', 'why', requestId], environment)
     assert.match(stdout, /^ {2}response {2}200, 4 bytes, complete$/m)

@@ -173,7 +173,7 @@ export class Modules {
     return [...ofRecords, ...handled(ofAgent, moduleContext)]
   }
 
-  /** It keeps the provider's keys and metadata when another part of the place changes. */
+  /** It keeps the provider's keys and metadata when another part of the endpoint changes. */
   #offering(module: SignInModule, row: SourceRow, moduleContext: ModuleContext): Offering[] {
     const { name } = module
     const options = optionsOf(row, name)

@@ -24,8 +24,8 @@ suite('the published SDK @ngrok/ngrok: the errors that it gets', () => {
       forward('2abcdefghijklmnopqrstuvwxyz_1234567890abcdefghijkl'),
       isReported('ERR_NGROK_107', unknown),
     )
-    await assert.rejects(forward('not a token'), isTold('ERR_NGROK_105', /is malformed/))
-    await assert.rejects(forward(''), isTold('ERR_NGROK_4018', /sent no authtoken/))
+    await assert.rejects(forward('not a token'), isReported('ERR_NGROK_105', /is malformed/))
+    await assert.rejects(forward(''), isReported('ERR_NGROK_4018', /sent no authtoken/))
   })
 
   test('a name that is in use', async () => {
