@@ -36,11 +36,23 @@ export const IDP_INITIATED = ''
 
 const STATE = 'sign-in state'
 
-export const sealState = (seal: Seal, state: State): string => seal.seal(STATE, state, FLOW_MS)
+/** As nodes of other versions read it, which may serve the next request: there a realm was called a place. */
+interface SealedState extends Omit<State, 'realmId'> {
+  readonly placeId: string
+}
+
+export function sealState(seal: Seal, { realmId, ...rest }: State): string {
+  const sealed: SealedState = { placeId: realmId, ...rest }
+  return seal.seal(STATE, sealed, FLOW_MS)
+}
 
 /** What `sealState` created, and nothing else. */
-export const openState = (seal: Seal, text: string): State | undefined =>
-  seal.open(STATE, text) as State | undefined
+export function openState(seal: Seal, text: string): State | undefined {
+  const sealed = seal.open(STATE, text) as SealedState | undefined
+  if (sealed === undefined) return undefined
+  const { placeId: realmId, ...rest } = sealed
+  return { realmId, ...rest }
+}
 
 /** The requested URL on a site. */
 export function returnTarget(target: string): string {
