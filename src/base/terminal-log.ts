@@ -10,7 +10,7 @@ const levels = {
 interface Entry {
   readonly level: keyof typeof levels
   readonly time: string
-  readonly msg: string
+  readonly msg?: string
 }
 
 const PLAIN = /^[^\s"=]+$/
@@ -18,7 +18,7 @@ const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** A log line of JSON for people, such as `15:04:05 INF agent signed in session=ts_...`; stacks are below it. */
 export function terminalLine(json: string, isColoured: boolean): string {
-  const { level, time, msg, ...fields } = JSON.parse(json) as Entry
+  const { level, time, msg = '', ...fields } = JSON.parse(json) as Entry
   const styled = (style: Parameters<typeof styleText>[0], text: string): string =>
     isColoured ? styleText(style, text, { validateStream: false }) : text
   const { word, style } = levels[level]
