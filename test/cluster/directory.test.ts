@@ -307,6 +307,50 @@ suite('the directory of a cluster', () => {
     assert.deepEqual(removed, [])
   })
 
+  test('CLU-04 a node that joins again may not use its agents before it knows which addresses it has lost', async () => {
+    const url = await newDatabase()
+    await using first = await TestNode.start(url, 'nd_first')
+    await using second = await TestNode.start(url, 'nd_second')
+    await first.directory.settled()
+    assert.equal(first.membership.isCurrent, true)
+    for (const [node, at] of [first, second].entries()) {
+      const session = sessionRecord({ id: `ts_${node}`, node: at.id })
+      await at.directory.addSession(session)
+    }
+    const claimOf = (node: TestNode, sessionId: string) =>
+      tunnelRecord({
+        id: `tn_${sessionId}`,
+        sessionId,
+        node: node.id,
+        address: { scheme: 'http', host: 'moved' },
+      })
+    assert.deepEqual(await first.directory.addTunnel(claimOf(first, 'ts_0')), { ok: true })
+    first.isBlind = true
+    await using store = openNodeStore(url)
+    await store.leave(first.id)
+    await second.membership.refresh()
+    assert.deepEqual(await second.directory.addTunnel(claimOf(second, 'ts_1')), { ok: true })
+    const writing = Promise.withResolvers<void>()
+    const written = Promise.withResolvers<void>()
+    first.responds = async write => {
+      writing.resolve()
+      await written.promise
+      return write()
+    }
+    const lost: string[] = []
+    first.directory.onLost(({ id }) => void lost.push(id))
+    await first.membership.refresh()
+    await writing.promise
+    const isCurrentBefore = first.membership.isCurrent
+    first.isBlind = false
+    written.resolve()
+    await first.directory.settled()
+    assert.equal(isCurrentBefore, false)
+    assert.equal(first.membership.isCurrent, true)
+    assert.deepEqual(lost, ['tn_ts_0'])
+    assert.equal(first.directory.tunnels.has('tn_ts_0'), false)
+  })
+
   test('records that a node has not written again yet are kept by those that read all meanwhile', async () => {
     const url = await newDatabase()
     await using first = await TestNode.start(url, 'nd_first')

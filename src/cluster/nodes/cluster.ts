@@ -10,7 +10,7 @@ import { inTime } from '#base/in-time.ts'
 import { ClusterDirectory } from '#cluster/nodes/cluster-directory.ts'
 import { ClusterPeers } from '#cluster/nodes/cluster-peers.ts'
 import { type ClusterView, machineClock } from '#cluster/nodes/followed-cluster.ts'
-import { LEASE_MS, Membership } from '#cluster/nodes/membership.ts'
+import { Membership } from '#cluster/nodes/membership.ts'
 import { advertised, addressText, isAnyHost } from '#cluster/nodes/peer-address.ts'
 import { machineOf } from '#registry/machine-of.ts'
 import type { TlsIdentity } from '#pki/local-authority.ts'
@@ -106,7 +106,7 @@ export class Cluster implements AsyncDisposable {
     return {
       node,
       address: this.#address,
-      leaseUntil: machineClock() + LEASE_MS - membership.leaseAgeMs,
+      leaseUntil: machineClock() + Math.max(0, membership.confirmedUntil - performance.now()),
       isFailing: membership.isFailing,
       nodes: [...membership.nodes.values()].map(({ id, peer, agentAddresses, state }) => ({
         id,

@@ -8,7 +8,10 @@ export interface ClusterView {
   readonly node: string
   /** Where this node listens for the others. */
   readonly address: HostPort
-  /** On the monotonic clock of the machine, which all of its processes share. */
+  /**
+   * Until when other nodes own nothing of what this one has, on the monotonic clock of the machine, which all of its
+   * processes share.
+   */
   readonly leaseUntil: number
   /** The database cannot be reached. */
   readonly isFailing: boolean

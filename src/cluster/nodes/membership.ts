@@ -4,7 +4,7 @@ import type { NodeReport, NodeRow, NodeStore } from '#base/node-store.ts'
 
 /** How often a node renews its lease, and the age at which a lease ends. */
 const RENEW_MS = 2000
-export const LEASE_MS = 10_000
+const LEASE_MS = 10_000
 const SWEEP_MS = 30_000
 
 /** What a node publishes about itself. */
@@ -45,6 +45,8 @@ export class Membership {
   #info: NodeInfo
   #clients: () => number = () => 0
   #epoch = 0
+  /** The epoch in which the directory has all that this node has online. */
+  #confirmedEpoch = 0
   /** On this process's monotonic clock. */
   #leaseUntil = -Infinity
   #graceUntil = -Infinity
@@ -85,11 +87,16 @@ export class Membership {
   }
 
   /**
-   * False while other nodes may own what this one has: its lease has ended and it has not asked the database since,
-   * such as after a suspension.
+   * False while other nodes may own what this one has, such as after a suspension: its lease has ended, or it has
+   * joined again and does not know yet which of its addresses it has lost.
    */
   get isCurrent(): boolean {
-    return performance.now() < this.#leaseUntil || this.#isFailing
+    return performance.now() < this.confirmedUntil || this.#isFailing
+  }
+
+  /** Until when other nodes own nothing of what this one has, on its own clock. */
+  get confirmedUntil(): number {
+    return this.#confirmedEpoch === this.#epoch ? this.#leaseUntil : -Infinity
   }
 
   /** Whether this node does what one of all nodes must do: the longest-serving one with a lease does. */
@@ -118,7 +125,7 @@ export class Membership {
     return node.state !== 'expired' || performance.now() < this.#graceUntil
   }
 
-  /** Called after every read of the nodes, when the epoch has changed, and when the database cannot be reached. */
+  /** Called after every read of the nodes, when an epoch is confirmed, and when the database cannot be reached. */
   watch(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -136,6 +143,13 @@ export class Membership {
     this.#clients = clients
     await this.refresh()
     await this.#options.store.notify().catch(() => undefined)
+  }
+
+  /** The directory has all that this node has online, written in this epoch, but for what it has lost. */
+  confirm(epoch: number): void {
+    if (this.#confirmedEpoch === epoch) return
+    this.#confirmedEpoch = epoch
+    this.#notify()
   }
 
   /** Renews and reads the nodes now. Never rejects. */

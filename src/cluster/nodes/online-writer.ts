@@ -149,7 +149,7 @@ export class OnlineWriter {
 
   /** Writes until the database has all that this node has. Returns the incarnation. */
   async #restore(): Promise<string> {
-    const { store, reader, own } = this.#options
+    const { store, membership, reader, own } = this.#options
     while (!this.#isRestored) {
       const isFirst = this.#begun !== this.#generation
       if (isFirst) {
@@ -177,6 +177,7 @@ export class OnlineWriter {
         own.releaseRest()
       }
       await reader.applied(outcome)
+      if (isLast) membership.confirm(from.epoch)
     }
     return reader.copy.incarnation ?? ''
   }
