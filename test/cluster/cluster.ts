@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'adit'
 import type { AgentOptions } from '#agent/options.ts'
+import { disposable } from '../agent/support.ts'
 import { newFolder } from '../support/folder.ts'
 import { freePort } from '../support/free-ports.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
@@ -127,9 +128,12 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /** An agent that knows all nodes, or only one. */
-  connect(nodes: readonly Node[] = this.nodes, options: AgentOptions = {}): Promise<TestAgent> {
+  async connect(
+    nodes: readonly Node[] = this.nodes,
+    options: AgentOptions = {},
+  ): Promise<TestAgent & AsyncDisposable> {
     const [first] = nodes
-    return connect({
+    const agent = await connect({
       server: nodes
         .map(({ process }) => `${process.bound.agent?.host}:${process.bound.agent?.port}`)
         .join(','),
@@ -138,6 +142,7 @@ export class TestCluster implements AsyncDisposable {
       retry: { baseMs: 50, capMs: 500 },
       ...options,
     })
+    return disposable(agent)
   }
 
   get authtoken(): string {

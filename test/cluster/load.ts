@@ -92,7 +92,7 @@ export function loadFrom(
 export async function serveEverywhere(cluster: TestCluster, nodes: readonly Node[], commands: Commands = {}) {
   await using opened = new AsyncDisposableStack()
   const service = opened.use(await startService())
-  const agent = opened.adopt(await cluster.connect(nodes, { commands }), it => it.close())
+  const agent = opened.use(await cluster.connect(nodes, { commands }))
   const tunnel = await agent.listen({ forwardTo: service.port, proto: 'http' })
   const name = new URL(tunnel.url).hostname
   await untilTwoConnections(cluster)

@@ -163,7 +163,7 @@ suite('a cluster of two nodes with two workers each', { timeout: 900_000 }, () =
         withinMs: SOON,
         fits: nodes => nodes.some(node => node.id === id && node.state === 'expired'),
       })
-      const successor = await cluster.connect([other])
+      await using successor = await cluster.connect([other])
       await until(() => successor.listen({ forwardTo: service.port, url }).catch(() => undefined), {
         withinMs: SOON,
       })
@@ -177,7 +177,6 @@ suite('a cluster of two nodes with two workers each', { timeout: 900_000 }, () =
         },
       })
       await untilServed(suspended, 'fenced.adit.localhost')
-      await successor.close()
     } finally {
       signal('SIGCONT')
     }

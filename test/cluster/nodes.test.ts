@@ -7,7 +7,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { dialGateway } from '#agent/dial-gateway.ts'
 import { Trust } from '#agent/trust.ts'
 import type { Change } from '#contract/streams.ts'
-import { disposable } from '../agent/support.ts'
 import { TestAgent } from '../gateway/agents/support.ts'
 import { ssh } from '../ssh/support.ts'
 import { FollowedChanges } from '../support/followed-changes.ts'
@@ -77,7 +76,7 @@ suite('a cluster of three nodes', () => {
   test('the stream of changes of every node has agents of any node, once each', async () => {
     await using first = await FollowedChanges.open(cluster.at(0).process.api)
     await using last = await FollowedChanges.open(cluster.at(2).process.api)
-    const agent = await cluster.connect()
+    await using agent = await cluster.connect()
     const tunnel = await agent.listen({ forwardTo: 1, proto: 'http' })
     await untilTwoConnections(cluster)
     const isOpen = (seen: readonly Change[]): boolean => seen.some(({ kind }) => kind === 'endpoint')
@@ -143,7 +142,7 @@ suite('a cluster of three nodes', () => {
 
   test('a client reaches an agent at any node, and lists are the same everywhere', async () => {
     using service = await startService()
-    const agent = await cluster.connect([cluster.first])
+    await using agent = await cluster.connect([cluster.first])
     const tunnel = await agent.listen({ forwardTo: service.port, proto: 'http' })
     const name = new URL(tunnel.url).hostname
     for (const node of cluster.nodes) {
@@ -212,8 +211,8 @@ suite('a cluster of three nodes', () => {
     using service = await startService()
     // Of two credentials: with one, an agent that does not answer in time would be replaced.
     const { body } = await cluster.first.process.api.post('/credentials', {})
-    await using first = disposable(await cluster.connect([cluster.at(0)]))
-    await using second = disposable(await cluster.connect([cluster.at(1)], { authtoken: body.token }))
+    await using first = await cluster.connect([cluster.at(0)])
+    await using second = await cluster.connect([cluster.at(1)], { authtoken: body.token })
     for (let round = 0; round < ROUNDS; round++) {
       const url = `http://contest-${round}.adit.localhost`
       const claims = await Promise.allSettled(
@@ -291,7 +290,7 @@ suite('a cluster of three nodes', () => {
     using service = await startService('old')
     using other = await startService('new')
     const url = 'http://fenced.adit.localhost'
-    const agent = await cluster.connect([suspended])
+    await using agent = await cluster.connect([suspended])
     await agent.listen({ forwardTo: service.port, url })
     const id = await idOf(suspended, first)
     suspended.process.child.kill('SIGSTOP')
@@ -302,7 +301,7 @@ suite('a cluster of three nodes', () => {
         fits: nodes => nodes.some(node => node.id === id && node.state === 'expired'),
       })
       await agent.close()
-      const successor = await cluster.connect([second])
+      await using successor = await cluster.connect([second])
       await until(() => successor.listen({ forwardTo: other.port, url }).catch(() => undefined), {
         what: 'another agent gets the address',
         withinMs: SOON,
@@ -320,7 +319,6 @@ suite('a cluster of three nodes', () => {
         withinMs: SOON,
         fits: nodes => nodes.some(node => node.id === id && node.state === 'live'),
       })
-      await successor.close()
     } finally {
       suspended.process.child.kill('SIGCONT')
     }

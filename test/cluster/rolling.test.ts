@@ -6,7 +6,6 @@ import { Resolver } from 'node:dns/promises'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { suite, test, type TestContext } from 'node:test'
-import { disposable } from '../agent/support.ts'
 import { Folder } from '../support/folder.ts'
 import { freePort } from '../support/free-ports.ts'
 import { resolveAt } from '../support/resolve-at.ts'
@@ -89,7 +88,7 @@ async function rolled(
   for (const { path, ...place } of places) await cluster.add(place, {}, path)
   for (const node of cluster.nodes) await untilStates(node, Array(NODES).fill('live'))
   using service = await startService()
-  await using agent = disposable(await cluster.connect(cluster.nodes, { server }))
+  await using agent = await cluster.connect(cluster.nodes, { server })
   const tunnel = await agent.listen({ forwardTo: service.port, proto: 'http' })
   const { hostname } = new URL(tunnel.url)
   await untilTwoConnections(cluster)

@@ -62,7 +62,7 @@ suite('a cluster that grows and changes', () => {
   })
 
   test('an agent that signed in at the only node connects to one that joins later', async () => {
-    const agent = await cluster.connect([cluster.first])
+    await using agent = await cluster.connect([cluster.first])
     await agent.listen({ forwardTo: 1, proto: 'http' })
     const joined = await cluster.add()
     await untilTwoConnections(cluster)
