@@ -116,7 +116,9 @@ function* rowsOf(work: Workload, results: Readonly<Record<string, Figures>>): Ge
   }
   for (const { key, label, unit, target } of work.absolute ?? []) {
     const figure = results['adit']?.[key] ?? Number.NaN
-    yield { name: `${work.name}, ${label}`, ours: '', peer: '', figure, unit, target }
+    const limit = results[LIMIT]?.[key]
+    const peer = limit === undefined ? '' : `${limit.toFixed(2)} ${unit} of ${LIMIT}`
+    yield { name: `${work.name}, ${label}`, ours: '', peer, figure, unit, target }
   }
 }
 
