@@ -81,6 +81,12 @@ test('the reference documents every option of tunnels', () => {
   }
 })
 
+test('the guide to tunnels has every option of tunnels', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/tunnels.md'), 'utf8')
+  const absent = optionRows.map(flagName).filter(flag => !new RegExp(`\`${flag}[\` =]`).test(text))
+  assert.deepEqual(absent, [])
+})
+
 suite('wrong usage', () => {
   for (const [args, complaint] of [
     [['htpp', '80'], /Did you mean http\?/],
