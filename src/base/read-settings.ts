@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { parseDocument } from 'yaml'
+import { LineCounter, parseDocument } from 'yaml'
+import { syntaxProblem } from '#base/yaml-problem.ts'
 import { nearest } from '#base/nearest.ts'
 import { SettingError } from '#base/setting-values.ts'
 import type { Setting } from '#base/settings/setting.ts'
@@ -42,9 +43,10 @@ function meant(name: string, shown: (setting: string) => string): string {
 }
 
 function fromFile(path: string): Map<string, string> {
-  const document = parseDocument(readText(path), { uniqueKeys: true })
+  const lines = new LineCounter()
+  const document = parseDocument(readText(path), { uniqueKeys: true, lineCounter: lines })
   const [error] = document.errors
-  if (error) throw new SettingError(`${path}: ${error.message.split('\n')[0] ?? ''}`)
+  if (error) throw new SettingError(syntaxProblem(path, error, lines))
   const content: unknown = document.toJS({ maxAliasCount: 0 }) ?? {}
   if (typeof content !== 'object' || Array.isArray(content)) {
     throw new SettingError(`${path}: expected lines of the form "setting: value"`)
@@ -65,7 +67,9 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown'
+    const { code, message: reason } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT')
+      throw new SettingError(`there is no settings file ${path}. Check --config and ADIT_CONFIG`)
     throw new SettingError(`the settings file cannot be read: ${reason}`)
   }
 }

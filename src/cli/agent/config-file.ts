@@ -14,6 +14,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml'
+import { syntaxProblem } from '#base/yaml-problem.ts'
 import { ConfigError } from '#cli/failure.ts'
 import { isHostedName } from '#cli/invoked-as.ts'
 
@@ -100,11 +101,7 @@ export function parseConfig(path: string, text: string): ConfigText {
     return `${path}:${Math.max(line, 1)}:${Math.max(col, 1)}`
   }
   const [error] = document.errors
-  if (error) {
-    const { line, col } = lines.linePos(error.pos[0])
-    const [reason = ''] = error.message.split(/ at line |\n/)
-    throw new ConfigError(`${path}:${line}:${col}: this is not YAML: ${reason}`)
-  }
+  if (error) throw new ConfigError(syntaxProblem(path, error, lines))
   boundAliases(document, at)
   return { path, text, document, at }
 }
