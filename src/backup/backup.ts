@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { timestamp } from '#base/ids.ts'
+import { isThere } from '#base/is-there.ts'
 import { Sealer } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { ArchiveWriter } from '#backup/archive.ts'
@@ -34,7 +35,7 @@ export function backUp(settings: Settings, target: string): BackedUp {
 
 function check({ data_dir: folder }: Settings, target: string, database: string | undefined): void {
   const needed = join(folder, database ?? '')
-  if (!existsSync(needed))
+  if (!attempt(`${needed} (ADIT_DATA_DIR) cannot be read`, () => isThere(needed)))
     throw new BackupError(`there is nothing to back up: ${needed} (ADIT_DATA_DIR) does not exist`)
   for (const path of [target, `${target}.partial`, `${target}.database`])
     if (existsSync(path)) throw new BackupError(`${path} already exists; choose another name`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer as createHttps } from 'node:https'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -49,6 +49,20 @@ suite('adit doctor', () => {
     for (const check of ['versions', 'database', 'disk', 'file limit', 'clock', 'dns', 'port', 'certificate'])
       assert.match(stdout, new RegExp(`^(ok|warning) +${check}`, 'm'))
     assert.match(stdout, /^ok +certificate +that of adit\.localhost is valid until/m)
+  })
+
+  test('reports a data folder and a database that this user may not read', async () => {
+    const folder = newFolder()
+    // A link to itself cannot be followed, also by root.
+    await symlink('adit.db', join(folder, 'adit.db'))
+    const database = await examined({ ADIT_DATA_DIR: folder })
+    assert.equal(database.of('database')?.result, 'problem')
+    assert.match(database.of('database')?.detail ?? '', /adit\.db cannot be read \(ELOOP\)$/)
+    assert.match(database.of('database')?.fix ?? '', /^Run this as the user of the server/)
+    const { code, stderr } = await runAdit(['backup', join(folder, 'x.backup')], { ADIT_DATA_DIR: folder })
+    assert.equal(code, 1)
+    assert.match(stderr, /^adit: \S+\/adit\.db \(ADIT_DATA_DIR\) cannot be read: ELOOP/)
+    await rm(folder, { recursive: true })
   })
 
   test('compares the clock with that of a CA with a private address and root', async () => {

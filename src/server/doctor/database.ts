@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
+import { isThere } from '#base/is-there.ts'
 import type { Settings } from '#base/settings.ts'
 import { VERSION, versionProblem, type VersionRow } from '#store/postgres-version.ts'
 import { ok, problem, reasonOf, type CheckResult } from '#server/doctor/finding.ts'
@@ -14,8 +14,8 @@ export const database = async ({ database_url: url, data_dir: folder }: Settings
   url === undefined ? sqlite(join(folder, 'adit.db')) : postgres(url)
 
 function sqlite(path: string): CheckResult {
-  if (!existsSync(path)) return ok(CHECK, `${path} is created at the first start`)
   try {
+    if (!isThere(path)) return ok(CHECK, `${path} is created at the first start`)
     using db = new DatabaseSync(path, { readOnly: true, timeout: WAIT_MS })
     const found = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
     return found === 'ok'
@@ -25,7 +25,7 @@ function sqlite(path: string): CheckResult {
     return problem(
       CHECK,
       `${path} cannot be read (${reasonOf(error)})`,
-      'Check its owner, or restore a backup.',
+      'Run this as the user of the server (for the systemd unit: sudo -u adit), or restore a backup.',
     )
   }
 }
