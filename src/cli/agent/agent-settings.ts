@@ -1,13 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { withPort } from '#agent/dial-gateway.ts'
 import { localServer } from '#agent/local-server.ts'
 import { parseProxy } from '#agent/proxy/proxy-url.ts'
 import { isLoopbackHost, parseHostPort } from '#base/hosts.ts'
-import { dataFolder } from '#base/running-server.ts'
 import { choice, hostPort, list, onOff, text, yesNo, type ValueForm } from '#base/value-forms.ts'
 import { agentLogLevels } from '#cli/agent/log-levels.ts'
 import type { FileValue } from '#cli/agent/config-file.ts'
+import { firstCredential } from '#cli/agent/first-credential.ts'
 import { readSecretFile } from '#cli/agent/secret-file.ts'
 import { ConfigError, UsageError } from '#cli/failure.ts'
 
@@ -229,14 +227,9 @@ function tokenFile({ flags }: SettingSources): Origin<string> | undefined {
 export const isLocal = (server: string): boolean => isLoopbackHost(parseHostPort(server)?.host ?? '')
 
 /** In the folder of a running gateway its first credential is used. */
-function localToken(settings: AgentSettings, environment: NodeJS.ProcessEnv): Origin<string> | undefined {
-  if (!isLocal(settings.server.value)) return undefined
-  const path = join(dataFolder(environment), 'authtoken')
-  try {
-    const token = authtoken.read(readFileSync(path, 'utf8').trim())
-    return token === undefined ? undefined : { value: token, origin: path }
-  } catch {
-    // The agent was started elsewhere, or may not read the gateway's folder.
-    return undefined
-  }
+function localToken({ server }: AgentSettings, environment: NodeJS.ProcessEnv): Origin<string> | undefined {
+  if (!isLocal(server.value)) return undefined
+  const { path, text: found } = firstCredential(environment)
+  const token = authtoken.read(found)
+  return token === undefined ? undefined : { value: token, origin: path }
 }

@@ -10,6 +10,7 @@ import { proxyFor } from '#agent/proxy/proxy-url.ts'
 import { reach } from '#agent/reach.ts'
 import { Trust } from '#agent/trust.ts'
 import type { AgentSettings } from '#cli/agent/agent-settings.ts'
+import { absentToken } from '#cli/agent/failures.ts'
 
 const WAIT_MS = 5000
 const ADDRESS_ADVICE =
@@ -165,7 +166,7 @@ async function signIn({ probe, settings }: Trial): Promise<string> {
   const { authtoken } = settings
   const advice =
     'Set ADIT_AUTHTOKEN to the token of an agent credential, or store it with "adit config add-authtoken -".'
-  if (authtoken === undefined || probe === undefined) throw new StepError('there is no authtoken', advice)
+  if (authtoken === undefined || probe === undefined) throw new StepError(absentToken(settings), advice)
   try {
     const { session, version } = await probe.login({ authtoken: authtoken.value })
     return `signed in with the authtoken of ${authtoken.origin ?? 'the default'} as ${session}, gateway version ${version}`

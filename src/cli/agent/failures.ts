@@ -1,4 +1,6 @@
 import { AgentError } from '#agent/agent-error.ts'
+import { isLocal, type AgentSettings } from '#cli/agent/agent-settings.ts'
+import { firstCredential } from '#cli/agent/first-credential.ts'
 import { CommandError, exitCodes } from '#cli/failure.ts'
 import { flagName, optionRows } from '#tunnel/tunnel-options.ts'
 
@@ -60,5 +62,11 @@ export function commandError(error: AgentError): CommandError {
   return new CommandError(lines.join('\n  '), exitCode)
 }
 
-export const noToken = (): CommandError =>
-  new CommandError(`there is no authtoken to sign in with\n  ${TOKEN_HINT}`, exitCodes.auth)
+/** What is said without an authtoken; an unreadable one of a gateway on this machine is the likely reason. */
+export function absentToken({ server }: AgentSettings): string {
+  const problem = isLocal(server.value) ? firstCredential(process.env).problem : undefined
+  return `there is no authtoken to sign in with${problem === undefined ? '' : `: ${problem}`}`
+}
+
+export const noToken = (settings: AgentSettings): CommandError =>
+  new CommandError(`${absentToken(settings)}\n  ${TOKEN_HINT}`, exitCodes.auth)

@@ -31,7 +31,7 @@ export async function runAgent(
   plans: readonly NamedPlan[],
   notes: readonly string[] = [],
 ): Promise<number> {
-  if (settings.authtoken === undefined) throw noToken()
+  if (settings.authtoken === undefined) throw noToken(settings)
   const run = new Run(settings)
   try {
     const ending = await run.untilEnd(plans, notes)
