@@ -14,7 +14,7 @@ import { refuse } from '#agent/refuse.ts'
 import { type OnRequest, RequestTap } from '#agent/request-tap.ts'
 import type { UpstreamTarget } from '#agent/target.ts'
 import { notifyListener } from '#agent/notify-listener.ts'
-import { endTls } from '#agent/terminate.ts'
+import { ClientTlsError, endTls } from '#agent/terminate.ts'
 import { isWeb, type ProxiedConnection } from '#agent/proxied-connection.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
@@ -103,7 +103,7 @@ export class Connections {
       const socket = await dialBehind(binding.endpoint, target, { plain, preface })
       this.#join(proxied, target, socket, source)
     } catch (error) {
-      const reason = dialReason(error as Error, target)
+      const reason = error instanceof ClientTlsError ? error.message : dialReason(error as Error, target)
       refuse(proxied, reason)
       done(0, 0, reason)
     }

@@ -83,9 +83,18 @@ const explanations: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not use TLS (EPROTO). Write http:// instead of https://',
 }
 
+const ACCEPT_ANY = 'or accept any certificate with --no-verify-upstream (verify_upstream: false)'
+
+const certificateProblems: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: `its certificate has expired (CERT_HAS_EXPIRED). Renew it, ${ACCEPT_ANY}`,
+  CERT_NOT_YET_VALID: `its certificate is not valid yet (CERT_NOT_YET_VALID). Correct the clock of this machine, ${ACCEPT_ANY}`,
+  ERR_TLS_CERT_ALTNAME_INVALID: `its certificate is for another name (ERR_TLS_CERT_ALTNAME_INVALID). Forward to a name that it has, ${ACCEPT_ANY}`,
+}
+
 // Usually the user's own service with a self-signed certificate.
 const untrusted = (code: string): string =>
-  `its certificate is not trusted (${code}). Set its CA with --upstream-tls-verify-cas, or accept any certificate with --no-verify-upstream (verify_upstream: false)`
+  certificateProblems[code] ??
+  `its certificate is not trusted (${code}). Set its CA with --upstream-tls-verify-cas, ${ACCEPT_ANY}`
 
 const explained = (code: string): string =>
   explanations[code] ?? (/CERT|VERIFY|SIGNED/.test(code) ? untrusted(code) : code)

@@ -6,7 +6,18 @@ const HANDSHAKE_MS = 10_000
 /** TLS termination in this agent. */
 export type Terminator = Readonly<TlsOptions>
 
-/** Terminates a client's TLS here. */
+/** The handshake failed between the client and this agent; the service has no part in it. */
+export class ClientTlsError extends Error {
+  constructor({ code, message }: NodeJS.ErrnoException) {
+    const reason = code ?? message
+    const advice = /ALERT_(BAD_CERTIFICATE|CERTIFICATE_|UNKNOWN_CA)/.test(reason)
+      ? '. It does not accept the certificate of the tunnel: check its dates, its names and its CA (--crt, --key)'
+      : ''
+    super(`A client failed in the TLS handshake with this agent: ${reason}${advice}`)
+  }
+}
+
+/** Terminates a client's TLS here; rejects with a ClientTlsError. */
 export async function endTls(stream: Duplex, terminator: Terminator): Promise<TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>()
   // A server that never listens: in Node only a server rejects clients with an invalid certificate.
@@ -16,7 +27,9 @@ export async function endTls(stream: Duplex, terminator: Terminator): Promise<TL
   stream.on('error', reject)
   stream.once('close', () => reject(new Error('The client disconnected.')))
   server.emit('connection', stream)
-  const socket = await promise
+  const socket = await promise.catch((error: unknown) => {
+    throw new ClientTlsError(error as Error)
+  })
   socket.on('error', () => undefined)
   return socket
 }

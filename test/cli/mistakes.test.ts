@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createSecureServer, type Server } from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { configFile, environmentOf, spawnAgent, visit } from './agent-support.ts'
-import { authority, issueCertificate } from '../tls/test-certificates.ts'
+import { authority, issueCertificate, type CertificateOptions } from '../tls/test-certificates.ts'
+import { Folder } from '../support/folder.ts'
 import { runAdit, startServer, type TestServer } from '../support/server.ts'
+
+const DAY = 86_400_000
 
 let server: TestServer
 let otherHttps: Server
@@ -72,6 +76,18 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
     code: 2,
     problem: /"domian" is not a setting/,
     fix: /did you mean "domain"\? adit serve --help lists them/,
+  }),
+  'a settings file that is not YAML': () => ({
+    args: ['serve', '--config', file('domain: x\nhttp_addr: [\n')],
+    code: 2,
+    problem: /mistake-\d+\.yml:\d+:\d+: this is not YAML: /,
+    fix: /must be sufficiently indented and end with a \]\n$/,
+  }),
+  'a settings file that is not there': () => ({
+    args: ['serve', '--config', '/nonexistent/server.yml'],
+    code: 2,
+    problem: /there is no settings file \/nonexistent\/server\.yml\./,
+    fix: /Check --config and ADIT_CONFIG\n$/,
   }),
   'a variable': () => ({
     ...serve({ ADIT_DOMAINE: 'x' }),
@@ -310,6 +326,78 @@ suite('a mistake is answered with its cause and what to change', () => {
     await visit(url)
     await agent.waitForOutput(
       /its certificate is not trusted \(\w+\)\. Set its CA with --upstream-tls-verify-cas, or accept/,
+    )
+  })
+
+  const forOther: CertificateOptions = { names: [{ type: 'dns', value: 'other.example' }] }
+  for (const [what, wish, explanation] of [
+    [
+      'has expired',
+      { from: Date.now() - 9 * DAY, to: Date.now() - DAY },
+      /its certificate has expired \(CERT_HAS_EXPIRED\)\. Renew it, or accept any certificate with --no-verify/,
+    ],
+    [
+      'is for another name',
+      forOther,
+      /its certificate is for another name \(ERR_TLS_CERT_ALTNAME_INVALID\)\. Forward to a name that it has, or/,
+    ],
+  ] as const)
+    test(`a certificate of a service that ${what}`, async () => {
+      const root = await authority({ from: Date.now() - 30 * DAY, to: Date.now() + 30 * DAY })
+      const names = [{ type: 'dns' as const, value: 'localhost' }]
+      const leaf = await issueCertificate({ names, usages: [], issuer: root, ...wish })
+      await using service = createSecureServer({ cert: leaf.chain, key: leaf.keyPem })
+      await once(service.listen(0, '127.0.0.1'), 'listening')
+      const target = `https://localhost:${(service.address() as AddressInfo).port}`
+      const cas = join(server.dataDir, 'service-cas.pem')
+      writeFileSync(cas, root.pem)
+      const trust = ['--upstream-tls-verify-cas', cas]
+      await using agent = spawnAgent(server, ['http', target, '--scheme', 'http', ...trust])
+      const [, url = ''] = await agent.waitForOutput(/^url=(\S+) /m)
+      await visit(url)
+      await agent.waitForOutput(explanation)
+    })
+
+  test('a certificate of a tunnel that its clients do not accept', async () => {
+    const { pem, keyPem } = await issueCertificate()
+    using folder = new Folder()
+    const crt = await folder.write('tunnel.pem', pem)
+    const key = await folder.write('tunnel.key', keyPem)
+    await using agent = spawnAgent(server, ['tls', '1', '--name', 'own', '--crt', crt, '--key', key])
+    await agent.waitForOutput(/^url=tls:/m)
+    const port = server.bound.https?.port ?? 0
+    const asked = {
+      port,
+      servername: 'own.adit.localhost',
+      maxVersion: 'TLSv1.2',
+      ciphers: 'ECDHE-RSA-AES128-SHA',
+    }
+    const client = connectTls({ host: '127.0.0.1', ...asked } as ConnectionOptions)
+    client.on('error', () => undefined)
+    const [line] = await agent.waitForOutput(/^.*ERR_SSL_NO_SHARED_CIPHER.*$/m)
+    assert.match(line, /msg="A client failed in the TLS handshake with this agent: ERR_SSL_NO_SHARED_CIPHER"/)
+  })
+
+  test('an authtoken of the gateway that this user may not read', async () => {
+    using folder = new Folder()
+    // A folder cannot be read as a file, also by root.
+    mkdirSync(folder.file('authtoken'))
+    const environment = {
+      ...environmentOf(server),
+      ADIT_AUTHTOKEN: '',
+      ADIT_DATA_DIR: folder.path,
+      ADIT_CA_FILE: join(server.dataDir, 'ca.pem'),
+    }
+    const { code, stderr } = await runAdit(['http', '1'], environment)
+    assert.equal(code, 4, stderr)
+    assert.match(
+      stderr,
+      /^adit: there is no authtoken to sign in with: \S+\/authtoken cannot be read \(EISDIR\)\n/,
+    )
+    const diagnosed = await runAdit(['diagnose'], environment)
+    assert.match(
+      diagnosed.stdout,
+      /^failed +login +there is no authtoken to sign in with: \S+\/authtoken cannot/m,
     )
   })
 
