@@ -87,8 +87,10 @@ async function open(settings: Settings, observer: StoreObserver, shared: boolean
       shared,
     })
   } catch (error) {
-    if (error instanceof StoreError) throw new StartError(error.message)
-    throw error
+    if (!(error instanceof StoreError)) throw error
+    const isOwnDisk = error.code === 'full' && settings.database_url === undefined
+    const advice = isOwnDisk ? ` Free some space for ${settings.data_dir} (ADIT_DATA_DIR)` : ''
+    throw new StartError(`${error.message}${advice}`)
   }
 }
 

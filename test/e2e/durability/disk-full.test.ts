@@ -8,7 +8,7 @@ import { after, afterEach, before, beforeEach, suite, test } from 'node:test'
 import { World } from '../edges/world.ts'
 import { freePort } from '../../support/free-ports.ts'
 import { program } from '../../support/program.ts'
-import { Caller, type Answer } from '../../support/server.ts'
+import { Caller, runAdit, type Answer } from '../../support/server.ts'
 import { Victim } from './victim.ts'
 import { until } from '../../support/until.ts'
 import { Folder } from '../../support/folder.ts'
@@ -123,6 +123,20 @@ suite('a start on a full disk', () => {
   afterEach(() => {
     execFileSync('umount', [folder.path])
     folder[Symbol.dispose]()
+  })
+
+  test('ends the first start, which names the folder', async () => {
+    fillUp(join(folder.path, 'ballast'))
+    const listeners = Object.fromEntries(
+      ['HTTP', 'HTTPS', 'AGENT', 'SSH'].map(name => [`ADIT_${name}_ADDR`, 'off']),
+    )
+    const { code, stderr } = await runAdit(['serve'], {
+      ...listeners,
+      ADIT_API_ADDR: '127.0.0.1:0',
+      ADIT_DATA_DIR: folder.path,
+    })
+    const reason = `The disk of the database is full. Free some space for ${folder.path} (ADIT_DATA_DIR)`
+    assert.deepEqual([code, stderr], [1, `adit: ${reason}\n`])
   })
 
   /** What the second start finds, and what it is started with. */
