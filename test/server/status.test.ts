@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { connect } from 'adit'
 import type { ServerStatus } from '#contract/status.ts'
+import { taskProblems } from '#server/status/tasks.ts'
 import { disposable } from '../agent/support.ts'
 import { createResource } from '../support/each-store.ts'
 import { type Member, newMember } from '../support/members.ts'
@@ -180,3 +181,16 @@ for (const { driver, workers } of [
       await server.api.delete(`/event_destinations/${body.id}`)
     })
   })
+
+test('failures of a task are counted in words', () => {
+  const failed = {
+    task: 'usage',
+    last_message: 'not stored',
+    last_error: null,
+    last_at: '2026-01-31T12:00:00Z',
+  }
+  assert.deepEqual(
+    [1, 2].map(failures => taskProblems([{ ...failed, failures }])[0]?.message.split(',')[0]),
+    ['1 failure', '2 failures'],
+  )
+})

@@ -33,5 +33,5 @@ export const taskProblems = (tasks: readonly FailedTask[]): StatusProblem[] =>
     level: 'attention',
     name: task,
     resource_id: null,
-    message: `${failures} failures, the last at ${at}: ${message}${code === null ? '' : ` (${code})`}. See the server log.`,
+    message: `${failures} ${failures === 1 ? 'failure' : 'failures'}, the last at ${at}: ${message}${code === null ? '' : ` (${code})`}. See the server log.`,
   }))
