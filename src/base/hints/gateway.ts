@@ -129,9 +129,9 @@ export const gatewayHints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     title: 'Service not reachable',
     visitor: 'Contact the operator of this site.',
     owner:
-      'The address of the static backend is in a private network. The operator of the gateway can allow it with the ' +
-      'setting egress_allow:',
-    command: 'adit serve --egress-allow 10.0.0.0/8',
+      'The address of the static backend is on the machine of the gateway or in a private network. The operator of the ' +
+      'gateway can allow such networks with the setting egress_allow, such as 127.0.0.0/8 or 10.0.0.0/8:',
+    command: 'adit serve --egress-allow NETWORK',
   },
   static_untrusted: {
     title: 'Service not trusted',
