@@ -190,8 +190,8 @@ export class Modules {
     const basis = JSON.stringify(options)
     const before = this.#remembered.get(id)?.get(name)
     const built = before?.basis === basis ? (before.built as T) : build()
-    const ofPlace = this.#remembered.get(id) ?? new Map<string, Remembered>()
-    this.#remembered.set(id, ofPlace.set(name, { basis, built }))
+    const modules = this.#remembered.get(id) ?? new Map<string, Remembered>()
+    this.#remembered.set(id, modules.set(name, { basis, built }))
     return built
   }
 }
