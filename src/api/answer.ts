@@ -3,6 +3,7 @@ import type { HttpCall, RouteHandler } from '#api/http-server.ts'
 import { problemBody, problemOf } from '#api/problems.ts'
 import { wantsBodyInsteadOf204 } from '#api/quirks.ts'
 import { brandFor } from '#api/request.ts'
+import type { Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 
 /** How long a browser may cache the response to a preflight. */
@@ -82,12 +83,18 @@ export function sendRedirect(httpCall: HttpCall): void {
   httpCall.response.writeHead(302, headOf(httpCall)).end()
 }
 
-/** Sends an error. Unexpected ones are logged, and sent without details. */
-export function refuse(error: unknown, httpCall: HttpCall, log: Log): void {
+/** What the caller may know of an error. Errors of the server are logged. */
+export function reported(error: unknown, { request, operationId }: HttpCall, log: Log): Problem {
   const problem = problemOf(error)
-  const { request, response, operationId } = httpCall
   if (problem.status >= 500)
     log.error({ operation: operationId, method: request.method, err: error }, problem.message)
+  return problem
+}
+
+/** Sends an error; unexpected ones without details. */
+export function refuse(error: unknown, httpCall: HttpCall, log: Log): void {
+  const problem = reported(error, httpCall, log)
+  const { request, response, operationId } = httpCall
   if (response.headersSent || response.destroyed) {
     response.destroy()
     return

@@ -14,7 +14,7 @@ import { readFilters } from '#api/paging.ts'
 import { addPublicPages, type PublicPages } from '#api/pages.ts'
 import { requireAccess } from '#api/records.ts'
 import { alwaysShowsTheSame } from '#api/showing.ts'
-import { readBody, readParameters } from '#api/request.ts'
+import { readBody, readParameters, wantsHtml } from '#api/request.ts'
 import { ResponseCache } from '#api/response-cache.ts'
 import { root, self } from '#api/singletons.ts'
 import { usage } from '#api/usage.ts'
@@ -92,7 +92,7 @@ function addSingletons(
     const answer = answers[name as keyof typeof singletons]
     const { method = 'GET' } = singleton
     server.on(method, singleton.path, async httpCall => {
-      if (name === 'root' && isBrowser(httpCall)) {
+      if (name === 'root' && wantsHtml(httpCall.request)) {
         await admission.guard(httpCall)
         return sendPage(httpCall)
       }
@@ -105,9 +105,6 @@ function addSingletons(
     })
   }
 }
-
-/** A person who opens the URL gets a page. */
-const isBrowser = ({ request }: HttpCall): boolean => request.headers.accept?.includes('text/html') === true
 
 /** Longer bodies are sent as bytes. */
 const MAX_STRING = 4096

@@ -64,6 +64,10 @@ export function checkVersion(headers: IncomingMessage['headers']): void {
 export const brandFor = (headers: IncomingMessage['headers']): 'ADIT' | 'NGROK' =>
   headers['ngrok-version'] === undefined ? 'ADIT' : 'NGROK'
 
+/** A person who opens the URL gets a page. */
+export const wantsHtml = ({ headers }: IncomingMessage): boolean =>
+  headers.accept?.includes('text/html') === true
+
 function checkContentType(message: IncomingMessage, hasBody: boolean): void {
   const { 'content-type': type, 'content-encoding': coding } = message.headers
   if (coding !== undefined) fail('content_type', { value: coding.slice(0, 100) })

@@ -15,6 +15,9 @@ export interface DashboardCall {
 /** The header that repeats the session's token in every request that changes something. */
 export const CSRF_HEADER = 'x-csrf-token'
 
+/** In the page for a failed sign-in: the error, as the API sends it. */
+export const FAILURE_META = 'adit-failure'
+
 const email = line({ maxBytes: 254 })
 // The upper limit is only for the time that hashing takes.
 const password = text({ maxBytes: 512 })

@@ -4,9 +4,12 @@ import { bundleDashboard } from '#api/dashboard/bundle.ts'
 import { CompressedText, encodingFor } from '#api/dashboard/compressed-text.ts'
 import { sessionToken } from '#api/dashboard/cookie.ts'
 import type { HttpCall, HttpServer, RouteHandler } from '#api/http-server.ts'
+import { problemBody } from '#api/problems.ts'
+import { brandFor } from '#api/request.ts'
 import { baseUrl, isViaGateway } from '#api/via-gateway.ts'
-import { fail } from '#base/errors.ts'
-import { dashboardCalls } from '#contract/dashboard.ts'
+import { fail, type Problem } from '#base/errors.ts'
+import { dashboardCalls, FAILURE_META } from '#contract/dashboard.ts'
+import { markup } from '#reference/html.ts'
 
 interface WebFile {
   readonly type: string
@@ -41,20 +44,24 @@ const PRELOAD = `<${dashboardCalls.session.path}>; rel=preload; as=fetch; crosso
 const cacheControl = (name: string): string =>
   name === PAGE ? 'no-cache' : 'public, max-age=31536000, immutable'
 
+const HEAD = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  vary: 'accept, accept-encoding',
+}
+
 async function send({ request, response }: HttpCall, name: string, file: WebFile): Promise<void> {
   const encoding = encodingFor(request.headers['accept-encoding'])
   const body = await file.content.as(encoding)
   response.writeHead(200, {
+    ...HEAD,
     'content-type': file.type,
     'content-length': body.length,
     'cache-control': cacheControl(name),
-    'content-security-policy': POLICY,
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
-    'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'same-origin',
-    vary: 'accept, accept-encoding',
     ...(encoding !== 'identity' && { 'content-encoding': encoding }),
   })
   response.end(request.method === 'HEAD' ? undefined : body)
@@ -100,12 +107,32 @@ export const dashboardPage =
     sendRedirect(httpCall)
   }
 
+/** Sends the page with a failure that its script shows, in place of JSON. */
+export async function sendFailurePage(
+  { request, response, operationId }: HttpCall,
+  problem: Problem,
+): Promise<void> {
+  const page = await (await fileNamed(PAGE)).content.as('identity')
+  const failure = problemBody(problem, brandFor(request.headers), operationId)
+  const meta = markup`<meta name="${FAILURE_META}" content="${failure}">`
+  const body = page.toString().replace('</head>', () => `${meta.text}</head>`)
+  response.writeHead(problem.status, {
+    ...HEAD,
+    'content-type': types['html'],
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+  })
+  response.end(body)
+}
+
 type PageOptions = Pick<ApiAdmissionOptions, 'dashboardUrl' | 'publicUrl'>
 
 async function sendFile(httpCall: HttpCall, name: string): Promise<void> {
-  const file = (await dashboardFiles()).get(name)
-  await send(httpCall, name, file ?? fail('no_such_path'))
+  await send(httpCall, name, await fileNamed(name))
 }
+
+const fileNamed = async (name: string): Promise<WebFile> =>
+  (await dashboardFiles()).get(name) ?? fail('no_such_path')
 
 /** Serves the dashboard's pages and files, to addresses that may use it. */
 export function addDashboardPages(server: HttpServer, options: PageOptions, admission: ApiAdmission): void {

@@ -1,20 +1,22 @@
 import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
-import { sendNothing, sendRedirect, sendText } from '#api/answer.ts'
+import { reported, sendNothing, sendRedirect, sendText } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
 import { setSessionCookie } from '#api/dashboard/cookie.ts'
 import { invitationUrl, linkUrl, newLink } from '#api/dashboard/links.ts'
 import { OpenIdSignIn } from '#api/dashboard/openid.ts'
 import { ownOrigin, requireOwnOrigin } from '#api/dashboard/origin.ts'
+import { sendFailurePage } from '#api/dashboard/pages.ts'
 import { Passkeys } from '#api/dashboard/passkeys.ts'
 import type { Session } from '#api/dashboard/sessions.ts'
 import { SignIns, type BrowserClient } from '#api/dashboard/sign-ins.ts'
 import type { HttpCall, HttpServer } from '#api/http-server.ts'
 import { childRows, find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
-import { readJson } from '#api/request.ts'
+import { readJson, wantsHtml } from '#api/request.ts'
 import { isViaGateway } from '#api/via-gateway.ts'
 import { fail } from '#base/errors.ts'
 import { timestamp } from '#base/ids.ts'
+import type { Log } from '#base/log.ts'
 import { dashboardCalls } from '#contract/dashboard.ts'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { apiKey as apiKeyKind } from '#contract/kinds/api-key.ts'
@@ -40,7 +42,7 @@ export function addDashboard(
 }
 
 function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes {
-  const { publicUrl } = options
+  const { publicUrl, log } = options
   const { browsers, sessions } = admission
   const signIns = new SignIns({ ...options, sessions })
   const openid = options.openid && new OpenIdSignIn(options, options.openid, signIns)
@@ -56,16 +58,16 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
     async methods(httpCall) {
       sendText(httpCall, 200, JSON.stringify({ openid: openid !== undefined }))
     },
-    async openid(httpCall) {
+    openid: withFailurePage(log, async httpCall => {
       await (openid ?? fail('openid_off')).begin(httpCall, clientOf(httpCall, admission))
       sendRedirect(httpCall)
-    },
-    async openid_callback(httpCall) {
+    }),
+    openid_callback: withFailurePage(log, async httpCall => {
       const provider = openid ?? fail('openid_off')
       await start(httpCall, client => provider.finish(httpCall, client))
       httpCall.response.setHeader('location', '/dashboard')
       sendRedirect(httpCall)
-    },
+    }),
     login: httpCall =>
       signedIn(httpCall, async client => {
         const { token, email, password } = await readJson(dashboardCalls.login.input, httpCall.request)
@@ -104,6 +106,18 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
     },
   }
 }
+
+/** Browsers navigate to these routes, and would show the JSON of an error as it is. */
+const withFailurePage =
+  (log: Log, route: (httpCall: HttpCall) => Promise<void>) =>
+  async (httpCall: HttpCall): Promise<void> => {
+    try {
+      await route(httpCall)
+    } catch (error) {
+      if (!wantsHtml(httpCall.request)) throw error
+      await sendFailurePage(httpCall, reported(error, httpCall, log))
+    }
+  }
 
 interface PasskeyParts {
   readonly publicUrl: string | undefined

@@ -31,6 +31,9 @@ export function href(path: readonly string[], query: Readonly<Record<string, str
   return [BASE, ...path.map(encodeURIComponent)].join('/') + (search === '' ? '' : `?${search}`)
 }
 
+/** Pages for signing in, also the one that a provider sends the browser back to: a session leads to the overview. */
+export const isSignInPath = ([first]: readonly string[]): boolean => first === 'login' || first === 'oidc'
+
 export function go(to: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') history.pushState(null, '', to)
   else history.replaceState(null, '', to)

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { responseError } from '#client/send.ts'
-import { CSRF_HEADER, dashboardCalls } from '#contract/dashboard.ts'
+import { CSRF_HEADER, dashboardCalls, FAILURE_META } from '#contract/dashboard.ts'
 
 interface DashboardUser {
   readonly id: string
@@ -59,6 +59,13 @@ export const signIn = (credentials: Credentials): Promise<void> =>
 /** Sets the password of an invited user. */
 export const acceptInvitation = (token: string, password: string): Promise<void> =>
   startSession(dashboardCalls.invitation.path, { token, password })
+
+/** The failed sign-in that the server sent this page for; shown once. */
+export function takeFailure(): Error | undefined {
+  const meta = document.querySelector<HTMLMetaElement>(`meta[name="${FAILURE_META}"]`)
+  meta?.remove()
+  return meta ? responseError(new Response(), meta.content) : undefined
+}
 
 /** Whether users of an OpenID provider can sign in. */
 export async function hasOpenId(): Promise<boolean> {

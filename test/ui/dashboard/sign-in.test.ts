@@ -87,4 +87,18 @@ suite('signing in to the dashboard in a browser', () => {
     const { users } = (await server.api.get('/users')).body
     assert.ok(users.some(({ email }: { email: string }) => email === 'grace@example.com'))
   })
+
+  test('a sign-in that the OpenID provider ends says why, on the page for another attempt', async () => {
+    const page = await newPage()
+    await page.route('https://fonts.googleapis.com/**', route => route.abort())
+    await page.goto(`${server.api.url}/dashboard/oidc`)
+    await page.getByRole('link', { name: 'Cancel' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
+    await page.getByRole('alert').getByText('it says "access_denied"').waitFor()
+    await page.getByRole('alert').getByText('ERR_ADIT_3112').waitFor()
+    await page.goto((await server.api.post('/dashboard/link')).body.url)
+    await signedIn(page)
+    await page.goto(`${server.api.url}/dashboard/oidc/callback?code=x&state=y`)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  })
 })

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { ConnectPage } from '#ui/dashboard/agents/connect.tsx'
 import { isCollection } from '#ui/dashboard/kinds/resource.ts'
 import { OverviewPage } from '#ui/dashboard/overview/overview-page.tsx'
-import { go, place } from '#ui/dashboard/router.ts'
+import { go, isSignInPath, place } from '#ui/dashboard/router.ts'
 import { lazy } from '#ui/dashboard/shell/lazy.tsx'
 import { PageHead } from '#ui/dashboard/shell/parts.tsx'
 
@@ -55,7 +55,7 @@ const own: Readonly<Record<string, ComponentType<{ id: string }>>> = {
 export function Page(): JSX.Element {
   const { path, query } = place.value
   const [first = '', second, third] = path
-  if (first === 'login') return <Redirect to="/" />
+  if (isSignInPath(path)) return <Redirect to="/" />
   if (path.length === 0) return <OverviewPage />
   const Single = single[first]
   if (Single) return <Single />

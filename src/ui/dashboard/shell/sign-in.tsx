@@ -2,8 +2,8 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
 import { hasPasskeys, signInWithPasskey } from '#ui/dashboard/passkeys.ts'
-import { go, place } from '#ui/dashboard/router.ts'
-import { hasExpired, hasOpenId, signIn, type Credentials } from '#ui/dashboard/session.ts'
+import { go, isSignInPath, place } from '#ui/dashboard/router.ts'
+import { hasExpired, hasOpenId, signIn, takeFailure, type Credentials } from '#ui/dashboard/session.ts'
 import { takeToken } from '#ui/dashboard/shell/link-token.ts'
 
 export function SignIn(): JSX.Element {
@@ -15,7 +15,7 @@ export function SignIn(): JSX.Element {
     setError(undefined)
     try {
       await start()
-      if (place.value.path[0] === 'login') go('/', 'replace')
+      if (isSignInPath(place.value.path)) go('/', 'replace')
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
     }
@@ -23,6 +23,7 @@ export function SignIn(): JSX.Element {
   }
   useEffect(() => {
     document.title = 'Sign in · Adit'
+    setError(takeFailure())
     const token = takeToken()
     if (token !== undefined) void attempt(() => signIn({ token }))
     // Without a response there is only one way less to sign in.
