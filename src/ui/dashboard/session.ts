@@ -67,6 +67,9 @@ export function takeFailure(): Error | undefined {
   return meta ? responseError(new Response(), meta.content) : undefined
 }
 
+export const changePassword = (current: string, password: string): Promise<unknown> =>
+  post(dashboardCalls.password.path, { password, ...(current !== '' && { current_password: current }) })
+
 /** Whether users of an OpenID provider can sign in. */
 export async function hasOpenId(): Promise<boolean> {
   const response = await fetch('/dashboard/methods', { headers: { accept: 'application/json' } })

@@ -101,4 +101,35 @@ suite('signing in to the dashboard in a browser', () => {
     await page.goto(`${server.api.url}/dashboard/oidc/callback?code=x&state=y`)
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   })
+
+  test('a user changes the password, and signs in with the new one', async () => {
+    const email = 'changing@example.com'
+    const { id } = await createResource(server.api, '/users', { name: 'Changing', email })
+    const { url } = (await server.api.post('/dashboard/invite', { user_id: id })).body
+    tokenIn(url)
+    const [first, next] = [secretText('first in a browser'), secretText('next in a browser')]
+    const page = await newPage()
+    await page.goto(url)
+    await page.getByLabel('New password').fill(first)
+    await page.getByRole('button', { name: 'Set password and sign in' }).click()
+    await signedIn(page)
+    await page.getByText('Changing', { exact: true }).click()
+    await page.getByRole('link', { name: 'Change password' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Change your password' }).waitFor()
+    const change = async (current: string): Promise<void> => {
+      await page.getByLabel('Current password').fill(current)
+      await page.getByLabel('New password').fill(next)
+      await page.getByRole('button', { name: 'Change password' }).click()
+    }
+    await change('a wrong guess')
+    await page.getByRole('alert').getByText('ERR_ADIT_90460').waitFor()
+    await change(first)
+    await page.getByText('The password is changed. All other browsers are signed out.').waitFor()
+    const other = await newPage()
+    await other.goto(`${server.api.url}/dashboard/login`)
+    await other.getByLabel('E-mail address').fill(email)
+    await other.getByLabel('Password').fill(next)
+    await other.getByRole('button', { name: 'Sign in' }).click()
+    await signedIn(other)
+  })
 })

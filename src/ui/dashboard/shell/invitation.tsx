@@ -3,12 +3,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
 import { go } from '#ui/dashboard/router.ts'
 import { acceptInvitation } from '#ui/dashboard/session.ts'
+import { NewPassword } from '#ui/dashboard/shell/new-password.tsx'
 import { takeToken } from '#ui/dashboard/shell/link-token.ts'
 
 /** Where an invited user sets a password. */
 export function Invitation(): JSX.Element {
   const [token, setToken] = useState<string>()
-  const [isShown, setIsShown] = useState(false)
   const [password, setPassword] = useState('')
   const [error, setError] = useState<Error>()
   const [isBusy, setIsBusy] = useState(false)
@@ -43,26 +43,7 @@ export function Invitation(): JSX.Element {
           void accept()
         }}
       >
-        <label>
-          New password
-          <input
-            {...(isShown ? { type: 'text' } : { type: 'password' })}
-            name="password"
-            autocomplete="new-password"
-            required
-            value={password}
-            onInput={event => setPassword(event.currentTarget.value)}
-          />
-        </label>
-        <label class="toggle">
-          <input
-            type="checkbox"
-            checked={isShown}
-            onChange={event => setIsShown(event.currentTarget.checked)}
-          />
-          Show it
-        </label>
-        <p class="hint">At least 12 characters, such as several unrelated words.</p>
+        <NewPassword value={password} onInput={setPassword} />
         <button type="submit" class="primary" disabled={isBusy}>
           Set password and sign in
         </button>

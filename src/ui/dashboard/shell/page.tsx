@@ -19,6 +19,7 @@ const EndpointPage = lazy(
   async () => (await import('#ui/dashboard/endpoints/endpoint-page.tsx')).EndpointPage,
 )
 const ProtectPage = lazy(async () => (await import('#ui/dashboard/access/protect-page.tsx')).ProtectPage)
+const PasswordPage = lazy(async () => (await import('#ui/dashboard/access/password-page.tsx')).PasswordPage)
 const PeoplePage = lazy(async () => (await import('#ui/dashboard/access/people-page.tsx')).PeoplePage)
 const UsagePage = lazy(async () => (await import('#ui/dashboard/server/usage-page.tsx')).UsagePage)
 const LicencesPage = lazy(async () => (await import('#ui/dashboard/server/licences-page.tsx')).LicencesPage)
@@ -36,6 +37,7 @@ const single: Readonly<Record<string, ComponentType>> = {
   connect: ConnectPage,
   explain: ExplainPage,
   licences: LicencesPage,
+  password: PasswordPage,
   people: PeoplePage,
   protect: ProtectPage,
   settings: SettingsPage,

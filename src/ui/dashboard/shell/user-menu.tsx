@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { addPasskey, hasPasskeys } from '#ui/dashboard/passkeys.ts'
+import { href } from '#ui/dashboard/router.ts'
 import { signOut, user } from '#ui/dashboard/session.ts'
 import { toast } from '#ui/dashboard/shell/parts.tsx'
 
@@ -47,7 +48,11 @@ async function newPasskey(): Promise<void> {
   }
 }
 
-/** Theme, passkeys and sign-out. */
+/** A link of the menu shows another page below it. */
+const closeMenu = ({ currentTarget }: JSX.TargetedMouseEvent<HTMLAnchorElement>): void =>
+  currentTarget.closest('details')?.removeAttribute('open')
+
+/** Theme, password, sessions, passkeys and sign-out. */
 export function UserMenu(): JSX.Element {
   const { name = '', email = '', role = '' } = user.value ?? {}
   return (
@@ -67,6 +72,12 @@ export function UserMenu(): JSX.Element {
             ))}
           </select>
         </label>
+        <a href={href(['password'])} onClick={closeMenu}>
+          Change password
+        </a>
+        <a href={href(['dashboard_sessions'])} onClick={closeMenu}>
+          Sessions
+        </a>
         {hasPasskeys() && (
           <button type="button" onClick={newPasskey}>
             Add a passkey
