@@ -1,6 +1,7 @@
 import { catalog } from '#base/catalog.ts'
 import type { ErrorName } from '#base/errors.ts'
 import { hints } from '#base/hints/hints.ts'
+import type { EdgePart } from '#base/hints/hint.ts'
 import type { Service } from '#base/hints/service.ts'
 import { nameFault } from '#base/name-fault.ts'
 import type { parties } from '#contract/kinds/request.ts'
@@ -50,12 +51,13 @@ const commandFor = (command: string, host: string, port = USUAL_PORT): string =>
 function adviceFor(
   request: EndedRequest,
   error: ErrorName | undefined,
-  service: Service | undefined,
+  { service, lacks }: RequestFacts,
 ): Advice | undefined {
   const { failed, host } = request
   if (failed === null) return undefined
   const hint = error === undefined ? undefined : hints[error]
-  const { owner: text, command } = (service && hint?.forService?.(service)) ?? hint ?? {}
+  const special = (service && hint?.forService?.(service)) ?? (lacks && hint?.forEdge?.[lacks])
+  const { owner: text, command } = special ?? hint ?? {}
   if (text !== undefined)
     return { text, ...(command !== undefined && { command: commandFor(command, host, service?.port) }) }
   const isOfService = answeringModule(request) === undefined && responderOf(request) !== 'gateway'
@@ -71,10 +73,18 @@ function summaryOf(request: EndedRequest): string {
   return `The ${responderOf(request)} responded with ${request.status}.${end}`
 }
 
-/** Why a request got its response, and what to do, for people; with the service of its tunnel if that is online. */
-export function reasonFor(request: EndedRequest, service: Service | undefined) {
+/** What is known of a request besides its record. */
+interface RequestFacts {
+  /** Of its tunnel, if that is online. */
+  readonly service: Service | undefined
+  /** What its edge had no match for. */
+  readonly lacks: EdgePart | undefined
+}
+
+/** Why a request got its response, and what to do, for people. */
+export function reasonFor(request: EndedRequest, facts: RequestFacts) {
   const error = nameOf(request.error_code)
-  const advice = adviceFor(request, error, service)
+  const advice = adviceFor(request, error, facts)
   return {
     request_id: request.id,
     summary: summaryOf(request),

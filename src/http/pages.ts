@@ -7,6 +7,7 @@ import { bodyOf, noBody } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import { formatFor, type PageFormat } from '#http/pages/format.ts'
+import type { Hint } from '#base/hints/hint.ts'
 import { fallback, hints } from '#base/hints/hints.ts'
 import type { HtmlPage } from '#http/pages/html.ts'
 
@@ -27,8 +28,8 @@ const COMMON =
 
 /**
  * A gateway response: the error with the catalogue's text, in the format that the client accepts. Besides the
- * placeholders, `values` may have `domain` (the shared one, for short names in commands), `labels` (for commands) and
- * `realm`. Only HTML has the `links`.
+ * placeholders, `values` may have `domain` (the shared one, for short names in commands), `labels` (for commands),
+ * `lacks` (what an edge is without) and `realm`. Only HTML has the `links`.
  */
 export function errorReply(
   code: ErrorName,
@@ -52,12 +53,17 @@ export function errorReply(
   )
   const name = safeName(head?.host ?? '', String(values['domain'] ?? ''))
   const error = {
-    hint: hints[code] ?? fallback,
+    hint: hintFor(code, values['lacks']),
     brief: withoutCause(problem),
     values: { name: name && ` --name ${name}`, labels: String(values['labels'] ?? '--label name=value') },
   }
   const page = { content, format, isHead: head?.method === 'HEAD', error }
   return { ...emptyReply(problem.status, fields), page, refusal: code }
+}
+
+function hintFor(code: ErrorName, lacks: string | number | undefined): Hint {
+  const hint = hints[code] ?? fallback
+  return lacks === 'route' || lacks === 'backend' ? { ...hint, ...hint.forEdge?.[lacks] } : hint
 }
 
 /** A gateway response that is not an error. */

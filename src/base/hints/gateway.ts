@@ -45,6 +45,16 @@ export const gatewayHints: Readonly<Partial<Record<ErrorName, Hint>>> = {
     visitor: 'Check the spelling of the address, or contact the person who gave it to you.',
     owner: 'Start the agent, with the port of your service:',
     command: ONLINE,
+    forEdge: {
+      route: {
+        owner: 'The name belongs to an edge, and none of its routes matches the path. Add one that does:',
+        command: 'adit api https-edge-routes create EDGE_ID --match-type path_prefix --match /',
+      },
+      backend: {
+        owner: 'The name belongs to an edge, and its route for the path has no backend. Set one:',
+        command: `adit api https-edge-routes update EDGE_ID ROUTE_ID --backend '{"backend_id":"ID"}'`,
+      },
+    },
   },
   upstream_unreachable: {
     title: 'Service not reachable',

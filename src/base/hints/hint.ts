@@ -13,7 +13,12 @@ export interface Hint {
   readonly command?: string
   /** Instead of both, if the agent has reported the address of its service. */
   readonly forService?: (service: Service) => ServiceHint
+  /** Instead of both, if the name is that of an edge which lacks one of these. */
+  readonly forEdge?: Readonly<Record<EdgePart, ServiceHint>>
 }
+
+/** Without it, an edge forwards nothing. */
+export type EdgePart = 'route' | 'backend'
 
 interface ServiceHint {
   readonly owner: string

@@ -83,12 +83,12 @@ export class Compiler {
         capturedBy: capturedBy(sources),
         logged: undefined,
       }
-      const last = backend?.answer ?? offline
+      const last = backend?.answer ?? (routeId === undefined ? offline : noBackend)
       const answer = answering(route, handlers, atBackend(last), this.#options.captures)
       const modules = names.map((name, at) => ({ name, preview: previewAt(handlers, at) }))
       const plan = { route, modules, backendId: backendIdIn(sources) }
       return {
-        answer: planned(answer, backend === undefined ? { ...plan, lacksBackend: true } : plan),
+        answer: planned(answer, backend === undefined ? { ...plan, lacks: 'backend' } : plan),
         close: () => backend?.close(),
       }
     } catch (error) {
@@ -167,6 +167,7 @@ const endpointAt = ({ id, edgeId }: ModuleContext): 'edge' | 'domain' | 'ephemer
 const unusable = (reason: string): never => fail('module_unusable', { module: 'backend', reason })
 
 const offline: Endpoint = async ({ head }) => errorReply('endpoint_offline', head)
+const noBackend: Endpoint = async ({ head }) => errorReply('endpoint_offline', head, { lacks: 'backend' })
 
 /** Modules in front of a backend. A client's request takes no other step: each would be cold memory with many routes. */
 function answering(

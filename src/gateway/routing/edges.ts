@@ -46,8 +46,9 @@ interface CompiledConnection {
   close(): void
 }
 
-const noRoute = planned(async ({ head }) => errorReply('endpoint_offline', head), {
+const noRoute = planned(async ({ head }) => errorReply('endpoint_offline', head, { lacks: 'route' }), {
   error: { code: 'endpoint_offline' },
+  lacks: 'route',
 })
 const ambiguous = planned(async ({ head }) => errorReply('path_ambiguous', head), {
   error: { code: 'path_ambiguous' },

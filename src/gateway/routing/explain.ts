@@ -108,14 +108,14 @@ interface Given {
 
 /** The response of the gateway itself, if there is one, and the verdicts of the modules before it. */
 async function decide(
-  { modules = [], error, route, lacksBackend }: EndpointPlan,
+  { modules = [], error, route, lacks }: EndpointPlan,
   { ip, path, host }: RequestToExplain,
   { head, refused }: Given,
 ): Promise<Pick<Facts, 'modules' | 'status' | 'error_code'> & { readonly reason?: string }> {
   const early = refused ?? error?.code
   const { verdicts, rejection } = await verdictsOf(modules, { ip, fields: head.fields }, early)
   const isOwnPath = route !== undefined && isReservedPath(path) && !isSignInPath(path)
-  const late = isOwnPath ? 'reserved_path' : lacksBackend ? 'endpoint_offline' : undefined
+  const late = isOwnPath ? 'reserved_path' : lacks === 'backend' ? 'endpoint_offline' : undefined
   const code = rejection ?? late
   if (code === undefined) return { modules: verdicts, status: null, error_code: null }
   const problem = new Problem(code, { host, ip, ...error?.values })
@@ -125,8 +125,14 @@ async function decide(
     modules: verdicts,
     status: isCertain ? problem.status : null,
     error_code: `ERR_ADIT_${problem.number ?? 0}`,
-    reason: problem.message,
+    reason: code === 'endpoint_offline' ? lackText(problem, lacks, route) : problem.message,
   }
+}
+
+/** Why an endpoint is offline: that of an edge needs no agent. */
+function lackText({ message }: Problem, lacks: EndpointPlan['lacks'], route: EndpointPlan['route']): string {
+  if (lacks === 'route') return 'No route of the edge matches the path.'
+  return lacks === 'backend' && route?.routeId !== undefined ? 'The route has no backend.' : message
 }
 
 /** The decisions that can be made without the request; `early` is a rejection before all modules. */

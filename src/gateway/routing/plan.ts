@@ -1,4 +1,5 @@
 import type { ErrorName } from '#base/errors.ts'
+import type { EdgePart } from '#base/hints/hint.ts'
 import type { Preview } from '#gateway/modules/preview.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import type { RouteInfo } from '#http/request-context.ts'
@@ -9,8 +10,8 @@ export interface EndpointPlan {
   /** In the order in which they run. */
   readonly modules?: readonly { readonly name: string; readonly preview: Preview | undefined }[]
   readonly backendId?: string | undefined
-  /** The modules run, and then there is nothing that responds. */
-  readonly lacksBackend?: true
+  /** No route matches, or nothing responds after the modules. */
+  readonly lacks?: EdgePart
   /** It always responds with this error. */
   readonly error?: { readonly code: ErrorName; readonly values?: Readonly<Record<string, string>> }
   /** It redirects to HTTPS. */

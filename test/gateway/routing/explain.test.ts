@@ -111,6 +111,33 @@ for (const workers of workerCounts)
     test('reports what has no endpoint, what is redirected, and what is ambiguous', async () => {
       const none = await explain('https://nothing.example.test/')
       assert.deepEqual([none.handled_by, none.status, none.error_code], ['none', 404, 'ERR_ADIT_3200'])
+      const bare = await world.edge(['bare.example.test'])
+      const empty = await world.route(bare, '/empty', undefined)
+      const lacksBackend = await until(() => explain('https://bare.example.test/empty'), {
+        fits: ({ route_id: route }) => route === empty,
+      })
+      assert.deepEqual(
+        [lacksBackend.status, lacksBackend.error_code, lacksBackend.reason],
+        [404, 'ERR_ADIT_3200', 'The route has no backend.'],
+      )
+      const lacksRoute = await explain('https://bare.example.test/')
+      assert.deepEqual(
+        [lacksRoute.edge_id, lacksRoute.error_code, lacksRoute.reason],
+        [bare, 'ERR_ADIT_3200', 'No route of the edge matches the path.'],
+      )
+      for (const [path, advice] of [
+        ['/', /none of its routes matches the path/],
+        ['/empty', /its route for the path has no backend/],
+      ] as const) {
+        const { requestId, text } = await world.ask(`bare.example.test${path}`)
+        assert.match(text, advice)
+        assert.doesNotMatch(text, /adit http|agent/)
+        const { body } = await until(() => world.server.api.get(`/requests/${requestId}/reason`), {
+          fits: ({ status }) => status === 200,
+        })
+        assert.match(body.advice, advice)
+        assert.match(body.command, /^adit api https-edge-routes (create|update) EDGE_ID/)
+      }
       const plain = await explain('http://shop.example.test/')
       assert.deepEqual([plain.handled_by, plain.status, plain.edge_id], ['redirect', 308, edge])
       const odd = await explain('https://shop.example.test/office%2fopen/..;/x')
