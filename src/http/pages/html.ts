@@ -67,7 +67,11 @@ function headerOf({ name, logo, isNamed }: PageTheme): string {
 }
 
 function footerOf({ status, code }: HtmlPage, { name }: PageTheme, { id, url }: RequestNote): string {
-  const about = [String(status), code, name].filter(Boolean).map(escapeHtml).join(' · ')
+  // People read the status as an error, even 200.
+  const about = [id === undefined ? '' : String(status), code, name]
+    .filter(Boolean)
+    .map(escapeHtml)
+    .join(' · ')
   const shown = url === undefined ? '' : ` · ${anchor(url, 'Explain in the dashboard')}`
   const request = id === undefined ? '' : `<p>Request <code>${escapeHtml(id)}</code>${shown}</p>\n`
   return `<footer>\n<p>${about}</p>\n${request}</footer>\n`

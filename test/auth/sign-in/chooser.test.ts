@@ -138,6 +138,7 @@ suite('a route with several ways to sign in', () => {
     })
     await page.goto(`${site.url}/any/deep`)
     assert.equal(await page.textContent('h1'), 'Sign in')
+    assert.equal((await page.textContent('footer'))?.trim(), 'Adit')
     await page.keyboard.press('Tab')
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Sign in with GitLab')
     await page.keyboard.press('Enter')
