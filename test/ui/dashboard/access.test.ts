@@ -301,13 +301,14 @@ suite('API keys of people', () => {
 })
 
 suite('sessions of browsers', () => {
-  test('are named by browser and address, and their address is not broken', async () => {
+  test('are named by browser and address, with their user, and their address is not broken', async () => {
     await using dashboard = await Dashboard.open(browser, world.server.api, { width: 800 })
     const { page } = dashboard
     await dashboard.visit('/dashboard_sessions', 'Dashboard sessions')
     const row = page.getByRole('row').filter({ hasText: 'Chrome on Linux at 127.0.0.1' }).first()
     const address = row.getByRole('cell').getByText('127.0.0.1', { exact: true })
     assert.equal(await address.evaluate(element => element.getClientRects().length), 1)
+    await row.getByRole('cell').getByText('Admin', { exact: true }).waitFor()
     await row.getByRole('link', { name: 'Chrome on Linux at 127.0.0.1' }).click()
     await page.getByRole('heading', { level: 1, name: 'Chrome on Linux at 127.0.0.1' }).waitFor()
   })

@@ -132,11 +132,12 @@ const HIDDEN_COLUMNS = new Set([
 
 /** The same for one kind only. */
 const hiddenOf: Readonly<Record<string, readonly string[]>> = {
+  dashboard_session: ['api_key'],
   reserved_domain: ['http_endpoint_configuration', 'https_endpoint_configuration'],
 }
 
 /** Kinds whose lists show the owner: often nothing else differs. */
-const OWNED = new Set(['api_key', 'credential', 'ssh_credential'])
+const OWNED = new Set(['api_key', 'credential', 'dashboard_session', 'passkey', 'ssh_credential'])
 const MAX_COLUMNS = 5
 
 /** The fields that a table shows besides the name and the id. */
