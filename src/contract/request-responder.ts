@@ -18,3 +18,14 @@ export function responderOf(request: EndedRequest): 'gateway' | 'backend' | 'ser
   if (request.error_code !== null) return 'gateway'
   return isFixedResponse(request.backend_id) ? 'backend' : 'service'
 }
+
+/** What the edge of a request lacks, so that nothing could respond; undefined for a request that has a backend. */
+export function lackOf({
+  failed,
+  edge_id: edge,
+  route_id: route,
+  backend_id: backend,
+}: EndedRequest): 'route' | 'backend' | undefined {
+  if (failed !== 'tunnel' || edge === null || backend !== null) return undefined
+  return route === null ? 'route' : 'backend'
+}

@@ -6,9 +6,7 @@ import { outboxEntry } from '#api/outbox-entry.ts'
 import { findLive } from '#api/records.ts'
 import type { CaptureRecord, ReplayOrder } from '#contract/request-history.ts'
 import type { ResourceHooks } from '#api/resource-hooks.ts'
-import { catalog } from '#base/catalog.ts'
 import { fail, Problem } from '#base/errors.ts'
-import type { EdgePart } from '#base/hints/hint.ts'
 import { serviceOf } from '#base/hints/service.ts'
 import { isId } from '#base/ids.ts'
 import { allows } from '#contract/access-rule.ts'
@@ -16,10 +14,9 @@ import type { ResourceBody } from '#contract/body.ts'
 import { REPLAYED } from '#contract/events/index.ts'
 import type { replayEdits } from '#contract/kinds/request-capture.ts'
 import { request as kind } from '#contract/kinds/request.ts'
-import type { EndedRequest } from '#contract/request-responder.ts'
+import { lackOf, type EndedRequest } from '#contract/request-responder.ts'
 import type { Create } from '#contract/shape.ts'
 
-const OFFLINE = `ERR_ADIT_${catalog.endpoint_offline.number}`
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** The capture of a request, for the owner of its endpoint and admins. */
@@ -88,17 +85,6 @@ async function recordReplay(
   await call.store.commit([outboxEntry(REPLAYED, object, call)])
 }
 
-/** What an edge lacks for a request that found its endpoint offline: then no agent has to be started. */
-async function lackOf(
-  { error_code: code, edge_id: edge, scheme, method, host, path, ip }: EndedRequest,
-  call: Call,
-): Promise<EdgePart | undefined> {
-  if (code !== OFFLINE) return undefined
-  if (edge !== null) return 'backend'
-  const { explanation } = await call.live.explain({ scheme, method, host, path, ip, headers: {} })
-  return explanation.edge_id === null ? undefined : 'route'
-}
-
 export const request: ResourceHooks = {
   collectionQueries: { explain: explainRoute },
   liveQueries: {
@@ -108,7 +94,7 @@ export const request: ResourceHooks = {
       const forwardsTo = tunnel?.['forwards_to']
       return reasonFor(found, {
         service: serviceOf(typeof forwardsTo === 'string' ? forwardsTo : undefined),
-        lacks: await lackOf(found, call),
+        lacks: lackOf(found),
       })
     },
     capture: async ({ id }, call) => (await findCapture(id, call)).capture,

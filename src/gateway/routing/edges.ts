@@ -29,6 +29,8 @@ interface EdgesOptions {
 interface ServedEdge {
   readonly row: SourceRow
   readonly routes: Routes
+  /** Responds where none of them matches. */
+  readonly unrouted: Endpoint
   /** Undefined: no route requires sign-in. */
   readonly signIn: SignInRoutes | undefined
   connection: CacheEntry<CompiledConnection>
@@ -46,10 +48,16 @@ interface CompiledConnection {
   close(): void
 }
 
-const noRoute = planned(async ({ head }) => errorReply('endpoint_offline', head, { lacks: 'route' }), {
-  error: { code: 'endpoint_offline' },
-  lacks: 'route',
-})
+/** Responds where no route of the edge matches. */
+function withoutRoute(edgeId: string): Endpoint {
+  const route = { edgeId, routeId: undefined, modules: [] }
+  const answer: Endpoint = async ({ head, context }) => {
+    context.routing.route = route
+    return errorReply('endpoint_offline', head, { lacks: 'route' })
+  }
+  return planned(answer, { error: { code: 'endpoint_offline' }, lacks: 'route' })
+}
+
 const ambiguous = planned(async ({ head }) => errorReply('path_ambiguous', head), {
   error: { code: 'path_ambiguous' },
 })
@@ -122,7 +130,7 @@ export class Edges {
     if (candidates !== undefined && candidates.length > 0)
       return this.#signingIn(row, candidates, { host, path, normal })
     const match = routes.find(host, path, normal)
-    if (match === undefined) return noRoute
+    if (match === undefined) return edge.unrouted
     if (match === 'ambiguous') return ambiguous
     if (match.endpoint?.isCurrent !== true) match.endpoint = this.#endpoint(row, match.row)
     return this.#routed(signIn, match.row, match.endpoint.value, { path, normal })
@@ -170,7 +178,15 @@ export class Edges {
     const connection = this.#connection(row, 'https')
     const { fault } = connection.value
     const [routes, signIn] = [new Routes(rows), SignInRoutes.among(rows)]
-    const made = { row, routes, signIn, connection, fault, hosts: new Set<string>() }
+    const made = {
+      row,
+      routes,
+      unrouted: withoutRoute(row.id),
+      signIn,
+      connection,
+      fault,
+      hosts: new Set<string>(),
+    }
     this.#served.set(row.id, made)
     return made
   }

@@ -83,6 +83,36 @@ suite('the filter of the traffic', () => {
   })
 })
 
+suite('the page of a request at an edge', () => {
+  test('names the missing route or backend instead of an agent', async () => {
+    const name = 'bare.example.test'
+    await server.api.post('/reserved_domains', { domain: name })
+    const edge = await createResource(server.api, '/edges/https', { hostports: [`${name}:443`] })
+    const empty = { match_type: 'path_prefix', match: '/empty' }
+    await createResource(server.api, `/edges/https/${edge.id}/routes`, empty)
+    await until(() => server.api.post('/requests/explain', { request_url: `https://${name}/empty` }), {
+      fits: ({ body }) => typeof body.route_id === 'string',
+    })
+    await using dashboard = await Dashboard.open(browser, server.api)
+    const { page } = dashboard
+    const steps = page.getByRole('list', { name: 'Path of the request' })
+    for (const [path, missing] of [
+      ['/nowhere', 'Route'],
+      ['/empty/page', 'Backend'],
+    ] as const) {
+      assert.equal(await ask(path, name), 404)
+      await dashboard.visit('/requests', 'Traffic')
+      const row = page.getByRole('option', { name: path }).first()
+      await row.getByText(`no ${missing.toLowerCase()} · ERR_ADIT_3200`).waitFor()
+      await row.click()
+      await steps.locator('li.failed', { hasText: missing }).getByText('stopped here').waitFor()
+      assert.equal(await steps.getByText('Agent').count(), 0)
+      const reason = page.getByRole('region', { name: 'Explanation' })
+      await reason.getByText('The name belongs to an edge').waitFor()
+    }
+  })
+})
+
 suite('the traffic page', () => {
   test('shows requests as they end, filtered, with the keyboard only', async () => {
     await using dashboard = await Dashboard.open(browser, server.api)

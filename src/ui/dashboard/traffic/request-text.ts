@@ -1,5 +1,5 @@
 import { titleOf } from '#contract/names.ts'
-import { answeringModule, responderOf, type EndedRequest } from '#contract/request-responder.ts'
+import { answeringModule, lackOf, responderOf, type EndedRequest } from '#contract/request-responder.ts'
 
 export const milliseconds = (ms: number): string =>
   ms < 10 ? `${ms.toFixed(1)} ms` : ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
@@ -27,5 +27,7 @@ export function reasonOf(request: EndedRequest): string {
   const module = answeringModule(request)
   if (module !== undefined) return titleOf(module)
   if (request.failed === 'visitor' && request.error_code === null) return responderOf(request)
-  return [request.failed && failedAt[request.failed], request.error_code].filter(Boolean).join(' · ')
+  const lack = lackOf(request)
+  const where = lack === undefined ? request.failed && failedAt[request.failed] : `no ${lack}`
+  return [where, request.error_code].filter(Boolean).join(' · ')
 }

@@ -1,5 +1,5 @@
 import { titleOf } from '#contract/names.ts'
-import { answeringModule, isFixedResponse, type EndedRequest } from '#contract/request-responder.ts'
+import { answeringModule, isFixedResponse, lackOf, type EndedRequest } from '#contract/request-responder.ts'
 import { hrefOfId } from '#ui/dashboard/kinds/resource.ts'
 import { href } from '#ui/dashboard/router.ts'
 import type { ResourceNames } from '#ui/dashboard/traffic/resource-names.ts'
@@ -21,6 +21,8 @@ function failedStep(request: EndedRequest): string | undefined {
   const module = answeringModule(request)
   if (module !== undefined) return titleOf(module)
   if (request.failed === 'visitor' && request.error_code === null) return undefined
+  const lack = lackOf(request)
+  if (lack !== undefined) return titleOf(lack)
   return { visitor: 'Gateway', edge: 'Backend', tunnel: 'Agent', agent: 'Agent', upstream: 'Service' }[
     request.failed
   ]
@@ -42,7 +44,7 @@ function gatewayStep(request: EndedRequest, names: ResourceNames): Step {
 
 function routeStep(request: EndedRequest, names: ResourceNames): Step[] {
   const { route_id: route } = request
-  if (route === null) return []
+  if (route === null) return lackOf(request) === 'route' ? [{ name: 'Route', detail: 'none matches' }] : []
   const to = routeHref(request)
   return [{ name: 'Route', detail: names.get(route) ?? route, ...(to !== undefined && { href: to }) }]
 }
@@ -50,15 +52,16 @@ function routeStep(request: EndedRequest, names: ResourceNames): Step[] {
 /** What is behind the modules. A tunnel has no backend, and a fixed response no service. */
 function serving(request: EndedRequest, names: ResourceNames): Step[] {
   const { backend_id: backend, tunnel_id: tunnel, edge_id: edge, failed } = request
+  const lack = lackOf(request)
   const steps: Step[] = []
   if (edge !== null || failed === 'edge') {
     const to = backend === null ? undefined : hrefOfId(backend)
-    const detail = backend === null ? '' : (names.get(backend) ?? backend)
+    const detail = backend === null ? (lack === 'backend' ? 'none' : '') : (names.get(backend) ?? backend)
     steps.push({ name: 'Backend', detail, ...(to !== undefined && { href: to }) })
   }
   if (tunnel !== null)
     steps.push({ name: 'Agent', detail: request.agent ?? tunnel, href: href(['tunnels', tunnel]) })
-  else if (edge === null || failed === 'tunnel' || failed === 'agent')
+  else if (edge === null || (failed === 'tunnel' && lack === undefined) || failed === 'agent')
     steps.push({ name: 'Agent', detail: '' })
   if (!isFixedResponse(backend)) steps.push({ name: 'Service', detail: '' })
   return steps
