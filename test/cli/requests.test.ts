@@ -135,11 +135,15 @@ suite('adit requests', () => {
     assert.match(stderr, /was not captured.*POST \/captures/)
   })
 
-  test('why fails with 3 for a request that is not kept', async () => {
-    const { code, stderr } = await runCommand(['requests', 'why', `rq_${'0'.repeat(27)}`], environment)
-    assert.equal(code, 3)
-    assert.match(stderr, /^adit: The server has no request "rq_0+": the id is wrong, or the request is older/)
-  })
+  for (const command of ['why', 'show', 'replay'])
+    test(`${command} fails with 3 for a request that is not kept`, async () => {
+      const { code, stderr } = await runCommand(['requests', command, `rq_${'0'.repeat(27)}`], environment)
+      assert.equal(code, 3)
+      assert.match(
+        stderr,
+        /^adit: The server has no request "rq_0+": the id is wrong, or the request is older/,
+      )
+    })
 
   test('tail prints the requests that pass its filters, until it is interrupted', async () => {
     const tail = spawnAdit(['requests', 'tail', '--host', 'b.example.test'], environment)

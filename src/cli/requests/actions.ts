@@ -35,16 +35,21 @@ export async function tail(options: TailOptions): Promise<void> {
   )
 }
 
-export async function why(id: string, options: ConnectionOptions): Promise<void> {
-  const { requests } = clientFor(options)
+/** Says what a missing request means. One without a capture has an error of its own. */
+async function found<Result>(id: string, asked: Promise<Result>): Promise<Result> {
   try {
-    const request = await requests.get(id)
-    process.stdout.write(explanation(request, await requests.reason(id)))
+    return await asked
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error
+    if (!(error instanceof ApiError) || error.status !== 404 || error.code !== undefined) throw error
     const text = `The server has no request ${JSON.stringify(id)}: the id is wrong, or the request is older than the last few thousand, which are kept.`
     throw new CommandError(text, exitCodes.notFound)
   }
+}
+
+export async function why(id: string, options: ConnectionOptions): Promise<void> {
+  const { requests } = clientFor(options)
+  const request = await found(id, requests.get(id))
+  process.stdout.write(explanation(request, await found(id, requests.reason(id))))
 }
 
 export interface ShowOptions extends ConnectionOptions {
@@ -53,7 +58,7 @@ export interface ShowOptions extends ConnectionOptions {
 
 export async function show(id: string, { output, ...connection }: ShowOptions): Promise<void> {
   const { requests } = clientFor(connection)
-  const capture = await requests.capture(id)
+  const capture = await found(id, requests.capture(id))
   if (output === 'text') return write(captureText(capture))
   if (output === 'json') return writeJson(capture)
   const shown = await requests.get(id)
@@ -75,7 +80,7 @@ export interface ReplayOptions extends ConnectionOptions {
 /** Sends a request again, and prints the new response below its id. */
 export async function replay(id: string, options: ReplayOptions): Promise<void> {
   const { output, via, endpoint, tunnel, method, path, header, body, resign, ...connection } = options
-  const result = await clientFor(connection).requests.replay(id, {
+  const sent = clientFor(connection).requests.replay(id, {
     ...(via !== undefined && { via }),
     ...targetOf({ endpoint, tunnel }),
     ...(method !== undefined && { method }),
@@ -84,6 +89,7 @@ export async function replay(id: string, options: ReplayOptions): Promise<void> 
     ...(body !== undefined && { body }),
     ...(resign !== undefined && { resign }),
   })
+  const result = await found(id, sent)
   if (output === 'json') writeJson(result)
   else write(`${result.request_id}\n\n${captureText(result.capture)}`)
 }
