@@ -67,6 +67,11 @@ export const apiAccessErrors = {
     status: 400,
     text: 'The password {reason}. Choose a longer one, such as several unrelated words.',
   },
+  password_long: {
+    number: 90530,
+    status: 400,
+    text: 'The password has more than {limit} characters.',
+  },
   password_wrong: {
     number: 90460,
     status: 403,

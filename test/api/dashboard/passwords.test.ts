@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { isPassword, passwordHash } from '#api/dashboard/password-hash.ts'
 import { createResource, onEachStore } from '../../support/each-store.ts'
 import { newMember } from '../../support/members.ts'
 import { Browser, browserOf, postDashboard, postLogin, tokenIn } from '../../support/dashboard.ts'
-import { secretText } from '../../support/secrets.ts'
+import { registerSecret, secretText } from '../../support/secrets.ts'
 import { startServer, type Answer, type Caller, type TestServer } from '../../support/server.ts'
 
 const codeOf = ({ status, body }: Answer) => [status, body?.error_code]
@@ -73,6 +74,25 @@ onEachStore('a password for the dashboard', api => {
   })
 })
 
+/** Cyrillic letters. */
+const randomWord = (): string =>
+  Array.from({ length: 6 }, () => String.fromCodePoint(0x430 + Math.floor(Math.random() * 32))).join('')
+
+/** Of at least 12 characters, from lists of passwords that were stolen most often. */
+const guessedFirst = [
+  'Password12345',
+  'password123456',
+  'qwerty123456',
+  'qwertyuiop123',
+  '123456789012',
+  '1234567890987654321',
+  '1qaz2wsx3edc',
+  'zaq12wsxcde3',
+  '1q2w3e4r5t6y7u',
+  'abc123456789',
+  'sunshine2024',
+]
+
 suite('a password for the dashboard', () => {
   let server: TestServer
   before(async () => {
@@ -103,13 +123,36 @@ suite('a password for the dashboard', () => {
   test('SEC-password-weak: is rejected when it is short, common or the name, and the invitation stays', async () => {
     const { email, token } = await invited()
     const local = email.split('@')[0] ?? ''
-    for (const weak of ['short', 'aaaaaaaaaaaaaaaa', 'Password12345', 'qwertyuiop123', `${local}123`]) {
+    for (const weak of ['short', 'aaaaaaaaaaaaaaaa', `${local}123`, ...guessedFirst]) {
       const answer = await accept(token, weak)
       assert.deepEqual(codeOf(answer), [400, 'ERR_ADIT_90459'], weak)
       assert.ok(!answer.body.msg.includes(weak))
     }
     assert.equal((await accept(token, 'x'.repeat(600))).status, 400)
     assert.equal((await accept(token, secretText('good enough'))).status, 200)
+  })
+
+  test('SEC-password-characters: may have 128 characters of any script, which all count, and no more', async () => {
+    const { email, token } = await invited()
+    // No composition is required: this has one kind of letters, blanks and an emoji.
+    const words = registerSecret(`пароль 🔑 ${Array.from({ length: 20 }, randomWord).join(' ')}`)
+    const password = Array.from(words).slice(0, 127).join('')
+    assert.deepEqual(codeOf(await accept(token, `${password}xy`)), [400, 'ERR_ADIT_90530'])
+    assert.equal((await accept(token, `${password}x`)).status, 200)
+    assert.equal((await postLogin(api(), { email, password: `${password}x` })).status, 200)
+    for (const other of [password, `${password}y`, `${password} x`])
+      assert.deepEqual(codeOf(await postLogin(api(), { email, password: other })), [401, 'ERR_ADIT_90456'])
+  })
+
+  test('SEC-password-storage: is stored as a hash with a salt of its own', async () => {
+    const password = secretText('stored twice')
+    const hashes = [await passwordHash(password), await passwordHash(password)]
+    // 128 bits of salt, 256 bits of scrypt.
+    for (const hash of hashes) assert.match(hash, /^scrypt\$[\w-]{22}\$[\w-]{43}$/)
+    assert.notEqual(hashes[0]?.split('$')[1], hashes[1]?.split('$')[1])
+    assert.notEqual(hashes[0]?.split('$')[2], hashes[1]?.split('$')[2])
+    for (const hash of hashes) assert.equal(await isPassword(password, hash), true)
+    assert.equal(await isPassword(`${password}x`, hashes[0]), false)
   })
 
   test('SEC-password-guessing: is blocked after five wrong ones, and no answer tells which users exist', async () => {
