@@ -30,6 +30,26 @@ onEachStore('a dashboard session', api => {
     assert.deepEqual([body.user, body.api_key], [browser.session.user.id, null])
   })
 
+  test('SEC-session-token: has 256 random bits, which only the cookie has', async () => {
+    const answers = [
+      await postLogin(api(), { token: await newLink(api()) }),
+      await postLogin(api(), { token: await newLink(api()) }),
+    ]
+    const tokens = answers.map(answer => {
+      const browser = new Browser(api(), answer)
+      const [, secret = ''] = /_([\w-]{43})$/.exec(browser.cookie) ?? []
+      assert.ok(!JSON.stringify(answer.body).includes(secret) && answer.headers.get('location') === null)
+      return secret
+    })
+    assert.ok(tokens.every(token => token !== '') && tokens[0] !== tokens[1])
+  })
+
+  test('SEC-no-store: no response with data is cached by browsers or proxies', async () => {
+    const browser = await browserOf(api())
+    for (const path of ['/dashboard/session', '/self', '/users', '/api_keys', '/audit_events', '/nothing'])
+      assert.equal((await browser.get(path)).headers.get('cache-control'), 'no-store', path)
+  })
+
   test('SEC-link-once: a link signs in once, also when it is used twice at the same time', async () => {
     const token = await newLink(api())
     const before = (await sessions()).length

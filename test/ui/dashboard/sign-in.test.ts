@@ -73,6 +73,59 @@ suite('signing in to the dashboard in a browser', () => {
     await signedIn(other)
   })
 
+  test('SEC-password-fields: passwords can be pasted, shown and kept by password managers, and are rated', async () => {
+    const { id } = await createResource(server.api, '/users', { name: 'Pasting', email: 'paste@example.com' })
+    const { url } = (await server.api.post('/dashboard/invite', { user_id: id })).body
+    tokenIn(url)
+    const page = await newPage()
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto(url)
+    const field = page.getByLabel('New password')
+    assert.deepEqual(
+      [await field.getAttribute('type'), await field.getAttribute('autocomplete')],
+      ['password', 'new-password'],
+    )
+    await page.evaluate("navigator.clipboard.writeText('too short')")
+    await field.press('Control+v')
+    assert.equal(await field.inputValue(), 'too short')
+    await page.getByText('Too short').waitFor()
+    await page.getByLabel('Show it').check()
+    assert.equal(await field.getAttribute('type'), 'text')
+    const password = secretText('pasted into a field')
+    await field.fill(password)
+    await page.getByText('Strong', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Set password and sign in' }).click()
+    await signedIn(page)
+    await page.goto('about:blank')
+    await page.context().clearCookies()
+    await page.goto(`${server.api.url}/dashboard/login`)
+    const current = page.getByLabel('Password')
+    assert.deepEqual(
+      [await current.getAttribute('type'), await current.getAttribute('autocomplete')],
+      ['password', 'current-password'],
+    )
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(password)})`)
+    await page.getByLabel('E-mail address').fill('paste@example.com')
+    await current.press('Control+v')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await signedIn(page)
+  })
+
+  test('SEC-browser-storage: scripts find no cookie, and storage keeps only the theme', async () => {
+    const page = await newPage()
+    await page.goto((await server.api.post('/dashboard/link')).body.url)
+    await signedIn(page)
+    const stored = () =>
+      page.evaluate('[document.cookie, ...Object.keys({ ...localStorage, ...sessionStorage })]')
+    assert.deepEqual(await stored(), ['', 'adit-theme'])
+    await page.locator('details.menu > summary').click()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
+    assert.deepEqual(await stored(), ['', 'adit-theme'])
+    assert.equal(await page.getByRole('navigation').count(), 0)
+    assert.ok((await page.context().cookies()).every(({ value }) => value === ''))
+  })
+
   test('a user of the OpenID provider signs in there', async () => {
     const page = await newPage()
     // The pages of the provider load a font from the Internet, and are shown only after that.
