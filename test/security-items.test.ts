@@ -10,10 +10,13 @@ const ROW = /^\| V\d.*\| `(?<file>test\/[^`]+)`: (?<name>.+?) +\|$/gm
 test('every test that SECURITY.md names exists', () => {
   const text = readFileSync(join(root, 'SECURITY.md'), 'utf8')
   const named = [...text.matchAll(ROW)].map(({ groups }) => groups ?? {})
-  assert.equal(named.length, text.match(/^\| V\d/gm)?.length, 'each row names a file and a test')
+  const [, table = ''] = /## Verified requirements[^]*?\n\n(\|[^]*?)\n\n/.exec(text) ?? []
+  assert.equal(named.length, table.match(/^\| V\d/gm)?.length, 'each row names a file and a test')
   const missing = named.filter(({ file = '', name = '' }) => {
     const path = join(root, file)
-    return !existsSync(path) || !readFileSync(path, 'utf8').includes(`test('${name}'`)
+    const source = existsSync(path) ? readFileSync(path, 'utf8') : ''
+    // A test for each of many has its subject in its name.
+    return !source.includes(`test('${name}'`) && !source.includes(`test(\`${name}\``)
   })
   assert.deepEqual(missing, [])
 })
