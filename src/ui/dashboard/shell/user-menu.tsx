@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { JSX } from 'preact'
+import type { JSX, TargetedMouseEvent } from 'preact'
 import { addPasskey, hasPasskeys } from '#ui/dashboard/passkeys.ts'
 import { href } from '#ui/dashboard/router.ts'
 import { signOut, user } from '#ui/dashboard/session.ts'
@@ -49,7 +49,7 @@ async function newPasskey(): Promise<void> {
 }
 
 /** A link of the menu shows another page below it. */
-const closeMenu = ({ currentTarget }: JSX.TargetedMouseEvent<HTMLAnchorElement>): void =>
+const closeMenu = ({ currentTarget }: TargetedMouseEvent<HTMLAnchorElement>): void =>
   currentTarget.closest('details')?.removeAttribute('open')
 
 /** Theme, password, sessions, passkeys and sign-out. */
