@@ -22,6 +22,12 @@ function Remove({ label, remove }: { label: string; remove: () => void }): JSX.E
   )
 }
 
+const Add = ({ label, add }: { label: string; add: () => void }): JSX.Element => (
+  <button type="button" class="small" aria-label={`Add to ${label}`} onClick={add}>
+    Add
+  </button>
+)
+
 /** Any number of values of one form. */
 export function ListControl(
   props: ControlProps<Extract<Control, { type: 'list' }>> & { render: RenderControl },
@@ -42,9 +48,7 @@ export function ListControl(
           <Remove label={`${label} ${at + 1}`} remove={() => change(without(items, at))} />
         </div>
       ))}
-      <button type="button" class="small" onClick={() => change([...items, emptyOf(control.item)])}>
-        Add to {label}
-      </button>
+      <Add label={label} add={() => change([...items, emptyOf(control.item)])} />
     </div>
   )
 }
@@ -82,9 +86,7 @@ export function MapControl(
           <Remove label={`${label} ${at + 1}`} remove={() => update(without(rows, at))} />
         </div>
       ))}
-      <button type="button" class="small" onClick={() => update([...rows, ['', emptyOf(control.value)]])}>
-        Add to {label}
-      </button>
+      <Add label={label} add={() => update([...rows, ['', emptyOf(control.value)]])} />
     </div>
   )
 }
