@@ -99,6 +99,10 @@ export const serverStatus = object({
     description:
       'What the caller uses of the limits of one user; for admins also those of the server. The lists of members contain nothing of others.',
   }),
+  sign_in_applications: also(listOf(line()), {
+    description:
+      'The OAuth providers at which the server has an application, for endpoints without their own.',
+  }),
   captured: also(listOf(captured, { maxItems: 100 }), {
     description:
       'What has its headers and bodies captured all the time, at most 100; besides captures of limited time. Members see their own.',

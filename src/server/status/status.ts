@@ -1,6 +1,7 @@
 import { ownerOf } from '#api/authority.ts'
 import type { Call } from '#api/call.ts'
 import type { Degraded } from '#api/pages.ts'
+import { oauthSetup } from '#auth/providers/setup.ts'
 import { timestamp } from '#base/ids.ts'
 import type { Settings } from '#base/settings.ts'
 import type { GatewayHandle } from '#cluster/gateway-handle.ts'
@@ -60,6 +61,7 @@ export async function statusFor(call: Call, options: StatusOptions): Promise<Ser
     workers: nodes.map(shownNode),
     online: { agents, tunnels, endpoints },
     limits,
+    sign_in_applications: [...oauthSetup(settings).applications.keys()],
     captured: capturedFor(call, options),
     problems: problems.toSorted((one, other) => rank(one) - rank(other)).slice(0, MAX_PROBLEMS),
     problem_count: problems.length,

@@ -143,6 +143,63 @@ suite('protection of an endpoint', () => {
     assert.deepEqual(dashboard.errors, [])
   })
 
+  test('by sign-in needs an application where the server has none, also at any OpenID provider', async () => {
+    const host = 'own-provider.example.org'
+    const { port } = world.server.bound.https ?? {}
+    await using provider = await OpenIdProvider.start(`https://idp.adit.localhost:${port}/oauth2/callback`)
+    const own = await world.edge([host])
+    const route = await world.route(own, '/', await world.fixedResponse('hello'))
+    const read = async () => (await world.server.api.get(`/edges/https/${own}/routes/${route}`)).body
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/protect?edge=${own}`, 'Protect')
+    await page.getByText('The server has none at Google.').waitFor()
+    await page.getByLabel('Allowed e-mail addresses').fill('example.com')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('input:invalid').first().waitFor()
+    await page.getByRole('combobox', { name: /^Provider/ }).selectOption('Another OpenID provider')
+    await page.getByText('all of its users can sign in').waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    await page.getByLabel('URL of the provider').fill(provider.issuer)
+    await page.getByLabel('Client id').fill('adit')
+    assert.equal((await read()).oauth, null)
+    await page.getByLabel('Client secret').fill(secretText('openid client'))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Protected now by OIDC').waitFor()
+    assert.deepEqual([(await read()).oauth, (await read()).oidc.issuer], [null, provider.issuer])
+    await until(() => world.ask(host, { headers: { accept: 'text/html' } }), {
+      fits: ({ status, headers }) =>
+        status === 302 && String(headers['location']).startsWith(provider.issuer),
+    })
+    await page.getByRole('combobox', { name: /^Provider/ }).selectOption('Google')
+    await page.getByText('Users choose between it and OIDC.').waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+
+  test('by sign-in uses the application of the server, which needs a list of users', async () => {
+    await using managed = await World.start({ oauth_google: `id:${secretText('application of the server')}` })
+    const own = await managed.edge(['managed.example.org'])
+    const route = await managed.route(own, '/', await managed.fixedResponse('hello'))
+    assert.deepEqual((await managed.server.api.get('/status')).body.sign_in_applications, ['google'])
+    await using dashboard = await Dashboard.open(browser, managed.server.api)
+    const { page } = dashboard
+    await dashboard.visit(`/protect?edge=${own}`, 'Protect')
+    await page.getByText('The server has an application at Google').waitFor()
+    const allowed = page.getByLabel('Allowed e-mail addresses')
+    assert.equal(await allowed.getAttribute('required'), '')
+    await allowed.fill('example.com')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Protected now by OAuth').waitFor()
+    const { oauth } = (await managed.server.api.get(`/edges/https/${own}/routes/${route}`)).body
+    assert.deepEqual(
+      [oauth.provider.google.client_id, oauth.provider.google.email_domains],
+      ['', ['example.com']],
+    )
+    await page.getByRole('combobox', { name: /^Provider/ }).selectOption('GitHub')
+    await page.getByText('The server has none at GitHub.').waitFor()
+    assert.deepEqual(dashboard.errors, [])
+  })
+
   test('shows how many are signed in, and ends all of their sessions', async () => {
     const host = 'members.example.org'
     const { port } = world.server.bound.https ?? {}

@@ -1,9 +1,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { signInModules } from '#contract/modules/sign-in.ts'
 import { titleOf } from '#contract/names.ts'
 import { CertificateFields } from '#ui/dashboard/access/certificate-fields.tsx'
 import {
   guardsAt,
+  OPENID,
   makePublic,
   protectable,
   requireCertificate,
@@ -142,6 +144,7 @@ function AccessForm(props: AtRoute): JSX.Element {
   const [method, setMethod] = useState<Method>(() => methodOf(guardsAt(target, route)))
   const [signIn, setSignIn] = useState<SignInDraft>({
     provider: 'google',
+    issuer: '',
     clientId: '',
     clientSecret: '',
     allowed: '',
@@ -172,9 +175,7 @@ function AccessForm(props: AtRoute): JSX.Element {
         }}
       >
         <MethodChoice target={target} method={method} choose={setMethod} />
-        {method === 'sign_in' && guardsAt(target, route).includes('oauth') && (
-          <p class="hint">Saving replaces the provider and the allowed users of OAuth.</p>
-        )}
+        {method === 'sign_in' && <Replaced provider={signIn.provider} guards={guardsAt(target, route)} />}
         {method === 'sign_in' && (
           <SignInFields draft={signIn} change={part => setSignIn({ ...signIn, ...part })} />
         )}
@@ -194,6 +195,20 @@ function AccessForm(props: AtRoute): JSX.Element {
       {method === 'public' && <MakePublic {...props} />}
       {error && <ErrorBox error={error} />}
       {isSaved && <Saved url={target.url} />}
+    </>
+  )
+}
+
+/** What the other sign-in modules of the target mean for a new provider. */
+function Replaced({ provider, guards }: { provider: string; guards: readonly string[] }): JSX.Element | null {
+  const module = provider === OPENID ? 'oidc' : 'oauth'
+  const others = signInModules.filter(name => name !== module && guards.includes(name))
+  return (
+    <>
+      {guards.includes(module) && (
+        <p class="hint">Saving replaces the provider and the allowed users of {titleOf(module)}.</p>
+      )}
+      {others.length > 0 && <p class="hint">Users choose between it and {others.map(titleOf).join(', ')}.</p>}
     </>
   )
 }

@@ -71,8 +71,14 @@ export const guardsAt = (target: FormTarget, route: string): readonly string[] =
   ...(target.type === 'edge' ? (target.routes.find(({ id }) => id === route)?.guards ?? []) : []),
 ]
 
+/** The choice of a provider by its URL. */
+export const OPENID = 'openid'
+
 export interface SignInDraft {
+  /** An OAuth provider, or `OPENID`. */
   readonly provider: string
+  /** Of an OpenID provider. */
+  readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
   /** E-mail addresses and domains, separated by spaces or commas. */
@@ -116,8 +122,11 @@ async function set(target: FormTarget, route: string, name: string, module: obje
   await call(collection, `replace_${name}`, ...ids, module)
 }
 
-export const requireSignIn = (target: FormTarget, route: string, draft: SignInDraft): Promise<void> =>
-  set(target, route, 'oauth', oauthOf(draft))
+export function requireSignIn(target: FormTarget, route: string, draft: SignInDraft): Promise<void> {
+  const { provider, issuer, clientId, clientSecret } = draft
+  if (provider !== OPENID) return set(target, route, 'oauth', oauthOf(draft))
+  return set(target, route, 'oidc', { issuer, client_id: clientId, client_secret: clientSecret })
+}
 
 export const requirePassword = (target: FormTarget, route: string): Promise<void> =>
   set(target, route, 'basic_auth', {})
