@@ -154,6 +154,7 @@ suite('protection of an endpoint', () => {
     const { page } = dashboard
     await dashboard.visit(`/protect?edge=${own}`, 'Protect')
     await page.getByText('The server has none at Google.').waitFor()
+    await page.getByText('Empty: all users of Google can sign in.').waitFor()
     await page.getByLabel('Allowed e-mail addresses').fill('example.com')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.locator('input:invalid').first().waitFor()

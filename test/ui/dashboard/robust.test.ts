@@ -72,6 +72,7 @@ suite('the dashboard', () => {
       'connect',
       'explain',
       'licences',
+      'password',
       'people',
       'settings',
       'status',
@@ -119,7 +120,9 @@ suite('the dashboard', () => {
       '/api_keys',
       '/dashboard_sessions',
       '/nodes',
-      ...['connect', 'explain', 'people', 'settings', 'status', 'usage', 'licences'].map(name => `/${name}`),
+      ...['connect', 'explain', 'password', 'people', 'settings', 'status', 'usage', 'licences'].map(
+        name => `/${name}`,
+      ),
       '/nothing/here',
     ]) {
       await dashboard.visit(path)

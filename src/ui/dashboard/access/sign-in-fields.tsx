@@ -61,6 +61,7 @@ function Fields({ draft, change, offered }: FieldsProps & { offered: Offered }):
             value={draft.allowed}
             onInput={event => change({ allowed: event.currentTarget.value })}
           />
+          {!isManaged && <span class="hint">Empty: all users of {title} can sign in.</span>}
         </label>
       )}
       {isManaged ? (
