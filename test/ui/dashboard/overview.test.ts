@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { RequestCounter } from '#ui/dashboard/overview/figures.ts'
 import type { EndedRequest } from '#contract/request-responder.ts'
 import { addressOf, signIn } from '../../agent/support.ts'
+import { createResource } from '../../support/each-store.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
 import { Dashboard, closePages, launch } from './support.ts'
@@ -103,6 +104,26 @@ suite('the overview', () => {
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByText('1 Agents connected').waitFor()
     assert.equal(await card.count(), 0)
+  })
+
+  test('counts endpoints beyond a page, and the domains that need attention', async () => {
+    await using many = await startServer()
+    await createResource(many.api, '/reserved_domains', { domain: '*.many.example.org' })
+    await createResource(many.api, '/reserved_domains', { domain: 'one.example.org' })
+    for (const edge of ['a', 'b'])
+      await createResource(many.api, '/edges/https', {
+        hostports: Array.from({ length: 60 }, (_, at) => `${edge}${at}.many.example.org:443`),
+      })
+    const { problems } = await until(async () => (await many.api.get('/status')).body, {
+      fits: ({ online, problems: found }) => online.endpoints === 120 && found.length > 0,
+    })
+    const ids = new Set(problems.map(({ resource_id: id }: { resource_id: string }) => id))
+    await using dashboard = await Dashboard.open(browser, many.api)
+    const { page } = dashboard
+    await page.getByRole('link', { name: '120 Endpoints online' }).waitFor()
+    await page.getByRole('link', { name: `2 Domains ● ${ids.size} of them need attention` }).waitFor()
+    assert.deepEqual(await dashboard.findings(), [])
+    assert.deepEqual(dashboard.errors, [])
   })
 
   test('shows members nothing that only admins may open', async () => {

@@ -11,6 +11,7 @@ import { RequestCounter, type Figures } from '#ui/dashboard/overview/figures.ts'
 import { RecentChanges } from '#ui/dashboard/overview/recent-changes.tsx'
 import { ServerState } from '#ui/dashboard/overview/server-state.tsx'
 import { href } from '#ui/dashboard/router.ts'
+import { isAdmin } from '#ui/dashboard/session.ts'
 import { FigureList } from '#ui/dashboard/shell/figure-list.tsx'
 import { lazy } from '#ui/dashboard/shell/lazy.tsx'
 import { pageCount } from '#ui/dashboard/page-count.ts'
@@ -19,18 +20,31 @@ import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 const LineChart = lazy(async () => (await import('#ui/dashboard/shell/line-chart.tsx')).LineChart)
 
-async function loadCounts() {
-  const [endpoints, agents, domains] = await Promise.all([
+interface Count {
+  readonly name: string
+  readonly value: string
+  /** How many of them need attention. */
+  readonly attention?: number
+  readonly to: string
+}
+
+async function loadCounts(): Promise<{ readonly isEmpty: boolean; readonly counts: readonly Count[] }> {
+  const [endpoints, agents, domains, { online, problems }] = await Promise.all([
     api.endpoints.list(),
     api.tunnel_sessions.list(),
     api.reserved_domains.list(),
+    api.status(),
   ])
+  // The status counts beyond a page, for members only their own.
+  const counted = (page: typeof endpoints | typeof agents, count: number): string =>
+    isAdmin.value && page.next !== undefined ? count.toLocaleString() : pageCount(page)
+  const affected = new Set(problems.map(({ resource_id: id }) => id).filter(id => id?.startsWith('rd_')))
   return {
     isEmpty: endpoints.items.length === 0 && agents.items.length === 0,
     counts: [
-      { name: 'Endpoints online', value: pageCount(endpoints), to: 'endpoints' },
-      { name: 'Agents connected', value: pageCount(agents), to: 'tunnel_sessions' },
-      { name: 'Domains', value: pageCount(domains), to: 'reserved_domains' },
+      { name: 'Endpoints online', value: counted(endpoints, online.endpoints), to: 'endpoints' },
+      { name: 'Agents connected', value: counted(agents, online.agents), to: 'tunnel_sessions' },
+      { name: 'Domains', value: pageCount(domains), attention: affected.size, to: 'reserved_domains' },
     ],
   }
 }
@@ -67,10 +81,11 @@ function Counts(): JSX.Element {
       {({ isEmpty, counts }) => (
         <>
           <ul class="tiles">
-            {counts.map(({ name, value, to }) => (
+            {counts.map(({ name, value, attention = 0, to }) => (
               <li key={name}>
                 <a href={href([to])}>
                   <strong>{value}</strong> {name}
+                  {attention > 0 && <span class="dot">{attention} of them need attention</span>}
                 </a>
               </li>
             ))}
