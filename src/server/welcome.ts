@@ -89,14 +89,20 @@ function addresses({ bound, dns }: Running, api: string | undefined): Row[] {
 }
 
 /** The command that exposes a local port. */
-function tunnel({ bound: { agent } }: Running, settings: Settings): string[] {
-  if (agent === undefined) return []
+function tunnel({ bound: { agent, http, https } }: Running, settings: Settings): string[] {
+  if (agent === undefined || (http === undefined && https === undefined)) return []
+  const scheme = https === undefined ? ' --scheme http' : http === undefined ? ' --scheme https' : ''
   const host = hostHere(agent)
   const variables = [
     ...(host === '127.0.0.1' && agent.port === 4443 ? [] : [`ADIT_SERVER_ADDR=${host}:${agent.port} `]),
     ...(settings.data_dir === './data' ? [] : [`ADIT_DATA_DIR=${shownPath(settings.data_dir)} `]),
   ].join('')
-  return ['  Expose a local port, in another terminal:', '', `    ${variables}${commandName()} http 3000`, '']
+  return [
+    '  Expose a local port, in another terminal:',
+    '',
+    `    ${variables}${commandName()} http 3000${scheme}`,
+    '',
+  ]
 }
 
 const firstCall = (api: string, keyFile: string): string[] => [

@@ -7,6 +7,7 @@ import { after, before, suite, test } from 'node:test'
 import { secretText } from '../support/secrets.ts'
 import { refused, start, takePort } from './program.ts'
 import { Folder } from '../support/folder.ts'
+import { runAdit } from '../support/server.ts'
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
@@ -30,6 +31,22 @@ suite('the first start', () => {
     }
     assert.equal(program.stderr, '')
   })
+
+  for (const [off, scheme] of [
+    ['HTTPS', 'http'],
+    ['HTTP', 'https'],
+  ] as const)
+    test(`prints the command for the only scheme that it serves, ${scheme}, as the agent does`, async () => {
+      using folder = new Folder()
+      await using program = await start({ ADIT_DATA_DIR: folder.path, [`ADIT_${off}_ADDR`]: 'off' })
+      assert.match(program.stdout, new RegExp(`^ +ADIT_.* \\S*adit http 3000 --scheme ${scheme}$`, 'm'))
+      const { code, stderr } = await runAdit(['http', '1'], { ADIT_DATA_DIR: folder.path })
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /does not serve https?: that listener is off\.\n.*\n +--scheme http or --scheme https opens/,
+      )
+    })
 
   test('makes a data folder that only its owner can enter', async () => {
     using folder = new Folder()

@@ -23,6 +23,10 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ERR_ADIT_90250: { exitCode: exitCodes.auth },
   ERR_ADIT_334: { exitCode: exitCodes.conflict },
   ERR_ADIT_90052: { exitCode: exitCodes.conflict },
+  ERR_ADIT_90062: {
+    exitCode: exitCodes.failure,
+    hint: '--scheme http or --scheme https opens only the address of that scheme.',
+  },
   ERR_ADIT_90080: { exitCode: exitCodes.usage },
   ERR_ADIT_90081: { exitCode: exitCodes.config },
   ERR_ADIT_90087: { exitCode: exitCodes.usage },
