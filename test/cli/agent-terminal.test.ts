@@ -225,6 +225,12 @@ suite('the picture', () => {
   test('is no higher than the terminal', () => {
     assert.equal(screenLines(scene(traffic()), { columns: 80, rows: 6 }, true).length, 5)
   })
+
+  test('fits into a terminal of one column', () => {
+    const forwarding = { url: 'https://shop.tunnels.example.com', forwardsTo: 'http://localhost:1' } as Tunnel
+    const shown = { ...scene(traffic()), tunnels: [forwarding] }
+    for (const columns of [1, 2, 3]) assert.equal(screenLines(shown, { columns, rows: 6 }, true).length, 5)
+  })
 })
 
 suite('the numbers of connections', () => {

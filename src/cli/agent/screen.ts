@@ -91,7 +91,8 @@ function folded(label: string, pieces: readonly Piece[], columns: number): Piece
   // On a very narrow terminal the labels would leave too little room.
   const indent = columns >= LABEL + MIN_ROOM ? LABEL : 0
   const lines: Piece[][] = indent === 0 ? [[piece(label, 'dim')], []] : [row(label)]
-  const width = columns - indent
+  // Without room for a character the text would never end.
+  const width = Math.max(1, columns - indent)
   let room = width
   for (const { text, style } of pieces) {
     let rest = Array.from(printable(text.replaceAll('\n', ' ')))
