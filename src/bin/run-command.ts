@@ -15,6 +15,7 @@ export function programWith(commands: readonly Command[]): Command {
     .version(isHostedName ? `ngrok version ${HOSTED_VERSION}` : metadata.version)
     .exitOverride()
     .configureHelp(helpLayout)
+    .showHelpAfterError('(adit --help lists all commands)')
   addGrouped(program, commands.map(inherit))
   return program
 }
@@ -43,10 +44,18 @@ export async function runCommand(program: Command, line: CommandLine): Promise<v
     process.exitCode = 1
   })
   try {
+    checkTopic(program, line)
     await program.parseAsync(spelledOut(line, program), { from: 'user' })
   } catch (error) {
     process.exitCode = report(error)
   }
+}
+
+/** Without this, help for a command that does not exist prints the help of the program, with no reason. */
+function checkTopic(program: Command, { words: [first, topic] }: CommandLine): void {
+  if (first !== 'help' || topic === undefined || topic.startsWith('-')) return
+  if (program.commands.some(each => each.name() === topic || each.aliases().includes(topic))) return
+  program.error(`error: unknown command '${topic}'`, { exitCode: 2 })
 }
 
 /** Prints one line with the error; returns the exit code. */

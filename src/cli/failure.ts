@@ -77,6 +77,12 @@ function linesOf(error: ApiError): string {
   return lines.filter(line => line !== '').join('\n  ')
 }
 
+const URL_HINT = 'Set its URL with --url or ADIT_API_URL.'
+
+/** Every response of the API has an operation id: the 404 of another server must not be taken for an absent resource. */
+const isOfOtherServer = ({ code, operationId }: ApiError): boolean =>
+  code === undefined && operationId === undefined
+
 interface CommandFailure {
   readonly text: string
   readonly exitCode: number
@@ -84,9 +90,13 @@ interface CommandFailure {
 
 /** Message and exit code of an error; undefined for unexpected ones. */
 export function failureOf(error: unknown): CommandFailure | undefined {
+  if (error instanceof ApiError && isOfOtherServer(error)) {
+    const text = `${error.message}\n  ${URL_HINT}`
+    return { text: printable(text), exitCode: exitCodes.unavailable }
+  }
   if (error instanceof ApiError) return { text: printable(linesOf(error)), exitCode: exitCodeOf(error) }
   if (error instanceof UnreachableError) {
-    const text = `${error.message}\n  Is it running? Set its URL with --url or ADIT_API_URL.`
+    const text = `${error.message}\n  Is it running? ${URL_HINT}`
     return { text: printable(text), exitCode: exitCodes.unavailable }
   }
   if (error instanceof ArgumentError) return { text: printable(error.message), exitCode: exitCodes.usage }

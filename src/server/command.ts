@@ -31,6 +31,7 @@ export function serveCommand(): Command {
       // A process that cannot serve must exit, which its open channel would prevent.
       await run(options, starter).finally(() => starter?.leave())
     })
+  command.showHelpAfterError('(adit serve --help lists all settings)')
   for (const [heading, settings] of Object.entries(settingGroups))
     for (const [name, spec] of Object.entries<Setting<unknown>>(settings)) {
       const flags = `${flagOf(name)} <${spec.example}>`

@@ -101,6 +101,31 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
     problem: /unknown option '--domian'/,
     fix: /Did you mean --domain\?/,
   }),
+  'a flag of another server': () => ({
+    args: ['serve', '-c', 'x'],
+    code: 2,
+    problem: /^error: unknown option '-c'\n/,
+    fix: /\(adit serve --help lists all settings\)\n$/,
+  }),
+  'a command of another agent': () => ({
+    args: ['login'],
+    code: 2,
+    problem: /^error: unknown command 'login'\n/,
+    fix: /\(adit --help lists all commands\)\n$/,
+  }),
+  'help for a command that does not exist': () => ({
+    args: ['help', 'login'],
+    code: 2,
+    problem: /^error: unknown command 'login'\n/,
+    fix: /\(adit --help lists all commands\)\n$/,
+  }),
+  'a server that is not the API': () => ({
+    args: ['api', '--url', `http://127.0.0.1:${server.bound.http?.port ?? 0}`, 'self'],
+    environment: { ADIT_API_KEY: 'x' },
+    code: 69,
+    problem: /The response \(status 404\) is not the API's\.\n/,
+    fix: /Set its URL with --url or ADIT_API_URL\.\n$/,
+  }),
   'a value': () => ({
     ...serve({ ADIT_WORKERS: 'many' }),
     code: 2,
