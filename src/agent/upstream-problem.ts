@@ -21,9 +21,10 @@ export async function upstreamProblem({ forwardTo, proto }: EndpointOptions): Pr
     const isRefused = causes.some(({ code = '' }: NodeJS.ErrnoException) =>
       ['ECONNREFUSED', 'ENOENT'].includes(code),
     )
-    const where = 'host' in target.place ? `${target.place.host}:${target.place.port}` : target.text
+    const [where, what] =
+      'host' in target.place ? [`${target.place.host}:${target.place.port}`, 'port'] : [target.text, 'path']
     return isRefused
-      ? `Nothing is listening on ${where} yet. Start your service there, or use its port.`
+      ? `Nothing is listening on ${where} yet. Start your service there, or use its ${what}.`
       : undefined
   } finally {
     socket.on('error', () => undefined).destroy()

@@ -331,6 +331,13 @@ suite('a mistake is answered with its cause and what to change', () => {
     )
   })
 
+  test('a socket that is not there is named at once', async () => {
+    await using agent = spawnAgent(server, ['http', 'unix:/nonexistent/service.sock'])
+    await agent.waitForOutput(
+      /msg="Nothing is listening on unix:\/nonexistent\/service\.sock yet\. Start your service there, or use its path\."/,
+    )
+  })
+
   test('https:// for a service that speaks http', async () => {
     const service = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
     await once(service, 'listening')
