@@ -74,16 +74,25 @@ export const anyObject: FieldReader<JsonObject> = (value, name) => {
 type Shape<T> = { readonly [Name in keyof T]: FieldReader<T[Name]> }
 
 /** An object with these members, in any case; others are ignored. */
-export const object =
-  <T extends object>(shape: Shape<T>): FieldReader<T> =>
-  (value, name) => {
+export const object = <T extends object>(shape: Shape<T>): FieldReader<T> => {
+  const fields = Object.entries<FieldReader<unknown>>(shape)
+  return (value, name) => {
     const given = anyObject(value, name)
-    const byName = new Map(Object.entries(given).map(([key, item]) => [key.toLowerCase(), item]))
-    const entries = Object.entries<FieldReader<unknown>>(shape)
-      .map(([key, field]) => {
-        const item = Object.hasOwn(given, key) ? given[key] : byName.get(key.toLowerCase())
-        return [key, field(item, name === '' ? key : `${name}.${key}`)] as const
-      })
-      .filter(([, item]) => item !== undefined)
-    return Object.fromEntries(entries) as T
+    const renamed = membersBeside(shape, given)
+    const read: Record<string, unknown> = {}
+    for (const [key, field] of fields) {
+      const member = Object.hasOwn(given, key) ? given[key] : renamed?.get(key.toLowerCase())
+      const item = field(member, name === '' ? key : `${name}.${key}`)
+      if (item !== undefined) read[key] = item
+    }
+    return read as T
   }
+}
+
+/** The members with other names, which may differ in case only. Most messages have none, and a map costs more than they. */
+function membersBeside(shape: object, given: JsonObject): ReadonlyMap<string, Json> | undefined {
+  let found: Map<string, Json> | undefined
+  for (const key of Object.keys(given))
+    if (!Object.hasOwn(shape, key)) (found ??= new Map()).set(key.toLowerCase(), given[key])
+  return found
+}
