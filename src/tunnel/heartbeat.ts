@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { TunnelError } from '#tunnel/frame.ts'
 import type { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
@@ -14,16 +14,31 @@ export interface HeartbeatOptions {
 }
 
 const BEAT_BYTES = 4
+const NOTHING = Buffer.alloc(0)
+
+/** Random bytes for the next beats of all sessions: each call of the generator costs as much as for hundreds of beats. */
+const drawn = Buffer.alloc(1024)
+let used = drawn.length
+
+function newBeat(): Buffer {
+  if (used === drawn.length) {
+    randomFillSync(drawn)
+    used = 0
+  }
+  const beat = Buffer.from(drawn.subarray(used, used + BEAT_BYTES))
+  used += BEAT_BYTES
+  return beat
+}
 
 /** Splits a stream into beats of 4 bytes, however they were fragmented. */
 function beats(take: (beat: Buffer) => void): (bytes: Buffer) => void {
-  let rest = Buffer.alloc(0)
+  let rest = NOTHING
   return bytes => {
     const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
     let at = 0
     for (; at + BEAT_BYTES <= all.length; at += BEAT_BYTES) take(all.subarray(at, at + BEAT_BYTES))
     // A copy, because the rest must not retain a whole socket read.
-    rest = Buffer.from(all.subarray(at))
+    rest = at === all.length ? NOTHING : Buffer.from(all.subarray(at))
   }
 }
 
@@ -104,7 +119,7 @@ class Heartbeat {
       void this.#open()
       return
     }
-    const beat = randomBytes(BEAT_BYTES)
+    const beat = newBeat()
     this.#sent = { beat, at: now }
     this.#stream.write(beat)
   }
