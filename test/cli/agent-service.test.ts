@@ -66,6 +66,18 @@ suite('adit service', () => {
     assert.match(gone.stderr, /there is no service: .* Create it with "adit service install"/)
   })
 
+  test('explains that the service manager of the user does not run', async () => {
+    using here = machine()
+    writeFileSync(join(here.environment.HOME, 'bin', 'systemctl'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+    const { code, stderr } = await runAdit(['service', 'install', '--user'], here.environment)
+    assert.equal(code, 1)
+    assert.match(stderr, /^adit: "systemctl --user daemon-reload" failed with exit code 1\n/)
+    assert.match(
+      stderr,
+      /\n +A service of a user needs a login session .*, or run this as root without --user\.\n$/,
+    )
+  })
+
   test('is not installed for a file without tunnels', async () => {
     using here = machine('version: 1\n')
     const { code, stderr } = await runAdit(['service', 'install', '--user'], here.environment)

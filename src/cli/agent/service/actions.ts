@@ -14,6 +14,11 @@ import { windowsTask } from '#cli/agent/service/windows.ts'
 import { CommandError, ConfigError, exitCodes } from '#cli/failure.ts'
 import { printable } from '#cli/printable.ts'
 
+/** The usual reason: `su` and `sudo` start no service manager for the user. */
+const USER_HINT =
+  '\n  A service of a user needs a login session of this user, not one of su or sudo ("loginctl enable-linger" keeps one ' +
+  'open), or run this as root without --user.'
+
 function manager(flags: Flags, files: readonly string[]): ServiceManager {
   const userId = process.geteuid?.() ?? 0
   const isUser = flags.has('--user') || (process.platform !== 'win32' && userId !== 0)
@@ -39,7 +44,10 @@ function executeAll(commands: readonly (readonly string[])[]): void {
   for (const command of commands) {
     const status = execute(command)
     if (status !== 0)
-      throw new CommandError(`"${command.join(' ')}" failed with exit code ${status}`, exitCodes.failure)
+      throw new CommandError(
+        `"${command.join(' ')}" failed with exit code ${status}${command.includes('--user') ? USER_HINT : ''}`,
+        exitCodes.failure,
+      )
   }
 }
 
