@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import type { Secret } from '#base/secrets.ts'
 import type { Settings } from '#base/settings.ts'
 import { linkUrl } from '#api/dashboard/links.ts'
 import { commandName } from '#base/own-program.ts'
@@ -31,9 +33,7 @@ export function welcome(running: Running, settings: Settings): string {
     ...addresses(running, api),
     ...(settings.api_https ? [publicNames(settings, running)] : []),
     ...(api === undefined ? [] : [dashboard(api, first)]),
-    ...(made
-      ? [{ label: 'API key', value: made.reveal(), note: `shown only once, stored in ${file('api-key')}` }]
-      : []),
+    ...apiKey(made, join(settings.data_dir, 'api-key'), file('api-key')),
   ]
   return [
     '',
@@ -53,6 +53,13 @@ export function welcome(running: Running, settings: Settings): string {
     ...(warnings.length > 0 ? [''] : []),
     '',
   ].join('\n')
+}
+
+/** Later starts name the file: the first one may have failed after it was written, such as for a port in use. */
+function apiKey(made: Secret | undefined, path: string, shown: string): Row[] {
+  const label = 'API key'
+  if (made) return [{ label, value: made.reveal(), note: `shown only once, stored in ${shown}` }]
+  return existsSync(path) ? [{ label, value: `in ${shown}` }] : []
 }
 
 /** A link that works once and soon expires, so that output that is kept for long does no harm. */

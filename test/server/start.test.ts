@@ -95,6 +95,7 @@ suite('a later start', () => {
     assert.equal(second.key, undefined)
     assert.ok(!second.stdout.includes(key))
     assert.match(second.stdout, /^ +Dashboard +http\S+\/dashboard\n +to sign in: \S*adit dashboard$/m)
+    assert.match(second.stdout, /^ +API key +in \S+\/api-key$/m)
     assert.equal((await second.caller(key).get('/self')).status, 200)
   })
 
