@@ -197,7 +197,7 @@ export class Membership {
   async #try(): Promise<void> {
     if (this.#isClosed) return
     try {
-      await this.#renew()
+      await this.#renewTwice()
     } catch (error) {
       if (!this.#isFailing) this.#options.log.warn({ error }, 'the lease of this node cannot be renewed')
       const wasFailing = this.#isFailing
@@ -209,6 +209,19 @@ export class Membership {
     if (now - this.#sweptAt < SWEEP_MS || !this.isFirst) return
     this.#sweptAt = now
     await this.#options.store.sweep()
+  }
+
+  /**
+   * A process that was suspended during a query finds it too late, or its connection closed, and not because the database
+   * cannot be reached: another node may have taken over meanwhile, so it is asked again.
+   */
+  async #renewTwice(): Promise<void> {
+    try {
+      await this.#renew()
+    } catch (error) {
+      if (this.isCurrent) throw error
+      await this.#renew()
+    }
   }
 
   async #renew(): Promise<void> {
