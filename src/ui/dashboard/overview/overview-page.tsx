@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { isOnlineKind } from '#contract/kinds/live.ts'
+import type { ServerStatus } from '#contract/status.ts'
 import { byteSize } from '#ui/format.ts'
 import { ConnectAgent } from '#ui/dashboard/agents/connect.tsx'
 import { api } from '#ui/dashboard/api.ts'
@@ -9,7 +10,7 @@ import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { BusiestEndpoints } from '#ui/dashboard/overview/busiest.tsx'
 import { RequestCounter, type Figures } from '#ui/dashboard/overview/figures.ts'
 import { RecentChanges } from '#ui/dashboard/overview/recent-changes.tsx'
-import { ServerState } from '#ui/dashboard/overview/server-state.tsx'
+import { ServerState, useServerState } from '#ui/dashboard/overview/server-state.tsx'
 import { href } from '#ui/dashboard/router.ts'
 import { isAdmin } from '#ui/dashboard/session.ts'
 import { FigureList } from '#ui/dashboard/shell/figure-list.tsx'
@@ -20,68 +21,73 @@ import { milliseconds } from '#ui/dashboard/traffic/request-text.ts'
 
 const LineChart = lazy(async () => (await import('#ui/dashboard/shell/line-chart.tsx')).LineChart)
 
-interface Count {
-  readonly name: string
-  readonly value: string
-  /** How many of them need attention. */
-  readonly attention?: number
-  readonly to: string
-}
-
-async function loadCounts(): Promise<{ readonly isEmpty: boolean; readonly counts: readonly Count[] }> {
-  const [endpoints, agents, domains, { online, problems }] = await Promise.all([
+async function loadPages() {
+  const [endpoints, agents, domains] = await Promise.all([
     api.endpoints.list(),
     api.tunnel_sessions.list(),
     api.reserved_domains.list(),
-    api.status(),
   ])
-  // The status counts beyond a page, for members only their own.
-  const counted = (page: typeof endpoints | typeof agents, count: number): string =>
-    isAdmin.value && page.next !== undefined ? count.toLocaleString() : pageCount(page)
-  const affected = new Set(problems.map(({ resource_id: id }) => id).filter(id => id?.startsWith('rd_')))
   return {
     isEmpty: endpoints.items.length === 0 && agents.items.length === 0,
-    counts: [
-      { name: 'Endpoints online', value: counted(endpoints, online.endpoints), to: 'endpoints' },
-      { name: 'Agents connected', value: counted(agents, online.agents), to: 'tunnel_sessions' },
-      { name: 'Domains', value: pageCount(domains), attention: affected.size, to: 'reserved_domains' },
-    ],
+    endpoints,
+    agents,
+    domains,
   }
 }
 
+type Pages = Awaited<ReturnType<typeof loadPages>>
+
+/** The tiles; the status knows the numbers beyond a page, for members only of their own. */
+function tilesOf({ endpoints, agents, domains }: Pages, status: ServerStatus | undefined) {
+  const counted = (page: Pages['endpoints' | 'agents'], count: number | undefined): string =>
+    page.next === undefined || count === undefined ? pageCount(page) : count.toLocaleString()
+  const online = isAdmin.value ? status?.online : undefined
+  const affected = new Set(
+    status?.problems.flatMap(({ resource_id: id }) => (id?.startsWith('rd_') ? [id] : [])),
+  )
+  return [
+    { name: 'Endpoints online', value: counted(endpoints, online?.endpoints), to: 'endpoints' },
+    { name: 'Agents connected', value: counted(agents, online?.agents), to: 'tunnel_sessions' },
+    { name: 'Domains', value: pageCount(domains), attention: affected.size, to: 'reserved_domains' },
+  ]
+}
+
 /** What is online, what it does, and what needs attention. */
-export const OverviewPage = (): JSX.Element => (
-  <>
-    <PageHead title="Overview">
-      <a class="button" href={href(['reserved_domains', 'new'])}>
-        Add a domain
-      </a>
-      <a class="button" href={href(['https_edges', 'new'])}>
-        New edge
-      </a>
-      <a class="button primary" href={href(['connect'])}>
-        Connect an agent
-      </a>
-    </PageHead>
-    <Counts />
-    <ServerState />
-    <LiveTrafficCard />
-    <BusiestEndpoints />
-    <RecentChanges />
-  </>
-)
+export function OverviewPage(): JSX.Element {
+  const status = useServerState()
+  return (
+    <>
+      <PageHead title="Overview">
+        <a class="button" href={href(['reserved_domains', 'new'])}>
+          Add a domain
+        </a>
+        <a class="button" href={href(['https_edges', 'new'])}>
+          New edge
+        </a>
+        <a class="button primary" href={href(['connect'])}>
+          Connect an agent
+        </a>
+      </PageHead>
+      <Tiles status={status} />
+      {status && <ServerState status={status} />}
+      <LiveTrafficCard />
+      <BusiestEndpoints />
+      <RecentChanges />
+    </>
+  )
+}
 
 /** The first part that loads: browsers have six connections to a server, and the other parts need more than that. */
-function Counts(): JSX.Element {
-  const loaded = useLoaded('overview', loadCounts, {
+function Tiles({ status }: { status: ServerStatus | undefined }): JSX.Element {
+  const loaded = useLoaded('overview', loadPages, {
     on: ({ kind }) => kind === 'reserved_domain' || isOnlineKind(kind),
   })
   return (
     <Shown of={loaded}>
-      {({ isEmpty, counts }) => (
+      {pages => (
         <>
           <ul class="tiles">
-            {counts.map(({ name, value, attention = 0, to }) => (
+            {tilesOf(pages, status).map(({ name, value, attention = 0, to }) => (
               <li key={name}>
                 <a href={href([to])}>
                   <strong>{value}</strong> {name}
@@ -90,7 +96,7 @@ function Counts(): JSX.Element {
               </li>
             ))}
           </ul>
-          <FirstTunnel isEmpty={isEmpty} />
+          <FirstTunnel isEmpty={pages.isEmpty} />
         </>
       )}
     </Shown>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import type { ServerStatus } from '#contract/status.ts'
 import { api } from '#ui/dashboard/api.ts'
 import { useLoaded } from '#ui/dashboard/loaded.ts'
 import { href } from '#ui/dashboard/router.ts'
@@ -18,20 +19,21 @@ function upFor(seconds: number): string {
   return `${Math.floor(seconds / length)} ${unit}`
 }
 
-/** The state of the server, which links to its status, and what needs attention. */
-export function ServerState(): JSX.Element | null {
-  const { value } = useLoaded('server state', () => api.status(), {
+export const useServerState = (): ServerStatus | undefined =>
+  useLoaded('server state', () => api.status(), {
     on: ({ kind }) => kind === 'reserved_domain',
     everyMs: LIVE_MS,
-  })
-  if (!value) return null
-  const { mark, text } = levels[value.status]
+  }).value
+
+/** The state of the server, which links to its status, and what needs attention. */
+export function ServerState({ status }: { status: ServerStatus }): JSX.Element {
+  const { mark, text } = levels[status.status]
   return (
     <>
       <p class={`dot ${mark}`}>
-        <a href={href(['status'])}>{text}</a>, version {value.version}, up {upFor(value.uptime_seconds)}
+        <a href={href(['status'])}>{text}</a>, version {status.version}, up {upFor(status.uptime_seconds)}
       </p>
-      <Problems status={value} />
+      <Problems status={status} />
     </>
   )
 }
