@@ -7,6 +7,7 @@ import type { Call } from '#api/call.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
 import { addDashboardPages, dashboardPage } from '#api/dashboard/pages.ts'
 import { addDashboard } from '#api/dashboard/routes.ts'
+import { orUnavailable } from '#api/dashboard/unavailable-page.ts'
 import { HttpServer, type Answered, type HttpCall, type RouteHandler } from '#api/http-server.ts'
 import type { Arguments } from '#api/arguments.ts'
 import { operate } from '#api/operate.ts'
@@ -87,15 +88,16 @@ function addSingletons(
   admission: ApiAdmission,
   answers: SingletonAnswers,
 ): void {
-  const sendPage = dashboardPage(options)
+  const sendDashboard = dashboardPage(options)
+  const sendPage = orUnavailable(options.log, async httpCall => {
+    await admission.guard(httpCall)
+    await sendDashboard(httpCall)
+  })
   for (const [name, singleton] of Object.entries<Singleton>(singletons)) {
     const answer = answers[name as keyof typeof singletons]
     const { method = 'GET' } = singleton
     server.on(method, singleton.path, async httpCall => {
-      if (name === 'root' && wantsHtml(httpCall.request)) {
-        await admission.guard(httpCall)
-        return sendPage(httpCall)
-      }
+      if (name === 'root' && wantsHtml(httpCall.request)) return sendPage(httpCall)
       const call = await admission.admit(httpCall)
       if (method === 'POST' && call.principal.role !== 'admin') fail('reload_admin')
       const { filters, adminOnly } = singleton

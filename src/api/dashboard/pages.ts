@@ -3,6 +3,7 @@ import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
 import { bundleDashboard } from '#api/dashboard/bundle.ts'
 import { CompressedText, encodingFor } from '#api/dashboard/compressed-text.ts'
 import { sessionToken } from '#api/dashboard/cookie.ts'
+import { orUnavailable } from '#api/dashboard/unavailable-page.ts'
 import type { HttpCall, HttpServer, RouteHandler } from '#api/http-server.ts'
 import { problemBody } from '#api/problems.ts'
 import { brandFor } from '#api/request.ts'
@@ -135,7 +136,11 @@ const fileNamed = async (name: string): Promise<WebFile> =>
   (await dashboardFiles()).get(name) ?? fail('no_such_path')
 
 /** Serves the dashboard's pages and files, to addresses that may use it. */
-export function addDashboardPages(server: HttpServer, options: PageOptions, admission: ApiAdmission): void {
+export function addDashboardPages(
+  server: HttpServer,
+  options: PageOptions & Pick<ApiAdmissionOptions, 'log'>,
+  admission: ApiAdmission,
+): void {
   const sendDashboard = dashboardPage(options)
   const guarded =
     (route: RouteHandler): RouteHandler =>
@@ -143,8 +148,9 @@ export function addDashboardPages(server: HttpServer, options: PageOptions, admi
       await admission.guard(httpCall)
       await route(httpCall)
     }
-  server.on('GET', '/dashboard', guarded(sendDashboard))
-  server.on('GET', '/dashboard/*', guarded(sendDashboard))
+  const shown = orUnavailable(options.log, guarded(sendDashboard))
+  server.on('GET', '/dashboard', shown)
+  server.on('GET', '/dashboard/*', shown)
   server.on(
     'GET',
     '/dashboard/assets/:name',

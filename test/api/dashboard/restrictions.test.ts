@@ -28,6 +28,17 @@ onEachStore('an IP restriction of type dashboard', api => {
     for (const { status, body } of denied)
       assert.deepEqual([status, body.error_code], [403, 'ERR_ADIT_90455'], body.msg)
     assert.equal((await api().get('/self')).status, 200)
+    for (const path of ['/', '/dashboard', '/dashboard/requests']) {
+      const page = await fetch(api().url + path, { headers: { accept: 'text/html' } })
+      assert.deepEqual([page.status, page.headers.get('content-type')], [403, 'text/html; charset=utf-8'])
+      assert.match(
+        page.headers.get('content-security-policy') ?? '',
+        /^default-src 'none';.*frame-ancestors 'none'/,
+      )
+      const text = await page.text()
+      assert.match(text, /<h1>Not allowed<\/h1>[^]*ERR_ADIT_90455/)
+      assert.doesNotMatch(text, /<script|http-equiv="refresh"/)
+    }
 
     await api().patch(`/ip_restrictions/${restriction.id}`, { enforced: false })
     assert.equal((await browser.get('/self')).status, 200)

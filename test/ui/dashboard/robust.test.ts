@@ -196,7 +196,15 @@ suite('the dashboard', () => {
         await dashboard.visit(path, heading)
         await notice.first().waitFor()
       }
+      // A page that is loaded anew has no script that could try again.
+      const another = await page.context().newPage()
+      another.setDefaultTimeout(120_000)
+      await another.goto(`${dashboard.url}/dashboard/ip_policies`)
+      await another.getByRole('heading', { level: 1, name: 'Not available' }).waitFor()
+      await another.getByText('The database cannot be reached').waitFor()
       await postgres.restart()
+      await another.getByRole('heading', { level: 1, name: 'IP policies' }).waitFor()
+      await another.close()
       await kept.waitFor()
       await notice.first().waitFor({ state: 'detached' })
       await own.make('/ip_policies', { description: 'made afterwards' })
