@@ -126,6 +126,35 @@ suite('signing in to the dashboard in a browser', () => {
     assert.ok((await page.context().cookies()).every(({ value }) => value === ''))
   })
 
+  test('a session is ended from another browser, and all of them by signing out everywhere', async () => {
+    const open = async (): Promise<Page> => {
+      const page = await newPage()
+      await page.goto((await server.api.post('/dashboard/link')).body.url)
+      await signedIn(page)
+      return page
+    }
+    const ended = (page: Page): Promise<void> => page.getByText('Your session has ended.').waitFor()
+    const [first, other] = [await open(), await open()]
+    // The newest is listed first.
+    await first.locator('details.menu > summary').click()
+    await first.getByRole('link', { name: 'Sessions' }).click()
+    await first
+      .getByRole('region', { name: 'Dashboard sessions' })
+      .getByRole('rowheader')
+      .first()
+      .getByRole('link')
+      .click()
+    await first.getByRole('button', { name: 'Delete' }).click()
+    await first.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await ended(other)
+    const third = await open()
+    await first.locator('details.menu > summary').click()
+    await first.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await first.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
+    await ended(third)
+    assert.equal(await first.getByText('Your session has ended.').count(), 0)
+  })
+
   test('a user of the OpenID provider signs in there', async () => {
     const page = await newPage()
     // The pages of the provider load a font from the Internet, and are shown only after that.
