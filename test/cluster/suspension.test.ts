@@ -50,6 +50,12 @@ class Suspended implements AsyncDisposable {
     throw new Error('connect ECONNREFUSED')
   }
 
+  /** It has joined, and its directory is complete. */
+  async start(): Promise<void> {
+    await this.membership.start()
+    this.membership.confirm(this.membership.epoch)
+  }
+
   async attempt(...attempts: (() => Promise<Renewal>)[]): Promise<void> {
     this.#attempts = attempts
     this.wasCurrent.length = 0
@@ -65,7 +71,7 @@ class Suspended implements AsyncDisposable {
 suite('a node that was suspended during a renewal of its lease', () => {
   test('does not take the late query for an outage: another node may own its addresses', async () => {
     await using node = new Suspended()
-    await node.membership.start()
+    await node.start()
     await node.attempt(node.suspended, node.renewed)
     assert.deepEqual([node.wasCurrent, node.membership.isFailing], [[true, false], false])
     assert.equal(node.membership.isCurrent, true)
@@ -73,7 +79,7 @@ suite('a node that was suspended during a renewal of its lease', () => {
 
   test('serves what it has if the database is unreachable afterwards, too', async () => {
     await using node = new Suspended()
-    await node.membership.start()
+    await node.start()
     await node.attempt(node.suspended, node.unreachable)
     assert.deepEqual([node.wasCurrent, node.membership.isFailing], [[true, false], true])
     assert.equal(node.membership.isCurrent, true)

@@ -4,7 +4,7 @@ import type { NodeReport, NodeRow, NodeStore } from '#base/node-store.ts'
 
 /** How often a node renews its lease, and the age at which a lease ends. */
 const RENEW_MS = 2000
-const LEASE_MS = 10_000
+export const LEASE_MS = 10_000
 const SWEEP_MS = 30_000
 
 /** What a node publishes about itself. */
