@@ -81,7 +81,7 @@ suite('several servers on one database', () => {
     await using servers = await pair(await postgres.newDatabase())
     const [first, second] = servers.worlds
     await first.subscription([REQUEST], [await first.destination(receiver.url)])
-    await until(async () => (await servers.engines[1].deliveries()).length === 1)
+    for (const engine of servers.engines) await until(async () => (await engine.deliveries()).length === 1)
     const reported = (n: number) =>
       envelope({ id: newId('ev'), type: REQUEST, at: '2026-01-01T00:00:00Z', object: `{"n":${n}}` }, 'ac_1')
     servers.engines[1].publish([reported(2)])
