@@ -66,7 +66,7 @@ export function commandError(error: AgentError): CommandError {
   return new CommandError(lines.join('\n  '), exitCode)
 }
 
-/** What is said without an authtoken; an unreadable one of a gateway on this machine is the likely reason. */
+/** The error without an authtoken; that of a gateway on this machine may be unreadable for this user. */
 export function absentToken({ server }: AgentSettings): string {
   const problem = isLocal(server.value) ? firstCredential(process.env).problem : undefined
   return `there is no authtoken to sign in with${problem === undefined ? '' : `: ${problem}`}`
