@@ -92,6 +92,8 @@ export interface NodeStore extends AsyncDisposable {
   /** Gives a node a new epoch and a lease. */
   join(report: NodeReport): Promise<number>
   renew(report: NodeReport, epoch: number): Promise<Renewal>
+  /** How many nodes hold a lease. */
+  countLive(): Promise<number>
   /** Removes a node with all that it has online. */
   leave(id: string): Promise<void>
   /** False if there is no such node. */

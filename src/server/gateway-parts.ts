@@ -55,7 +55,12 @@ async function openCluster({
 }: Pick<GatewayParts, 'settings' | 'version' | 'root' | 'sharesPorts' | 'workerHost' | 'log'> & {
   readonly source: RecordSource
 }): Promise<Cluster | undefined> {
-  if (settings.peer_addr === undefined) return undefined
+  if (settings.peer_addr === undefined) {
+    if (settings.peer_url === undefined) return undefined
+    throw new StartError(
+      'ADIT_PEER_URL is where other nodes reach the listener of ADIT_PEER_ADDR: set that too, or remove it',
+    )
+  }
   if (settings.workers > MAX_WORKERS)
     throw new StartError(`a node of a cluster has at most ${MAX_WORKERS} workers: reduce ADIT_WORKERS`)
   if (settings.database_url === undefined)

@@ -24,6 +24,7 @@ import { findAccount, firstStart, openSealer, type FirstSecrets } from '#server/
 import { openParts } from '#server/gateway-parts.ts'
 
 import { ServerMetrics } from '#server/metrics.ts'
+import { outsideCluster } from '#server/outside-cluster.ts'
 import { Readiness } from '#server/readiness.ts'
 import type { SettingsReading, SettingSourceMap } from '#base/read-settings.ts'
 import { reloading } from '#server/reload.ts'
@@ -176,7 +177,7 @@ export async function serve(
   await Promise.all([events.start(), ...(succession ? [] : [control.startMaintenance()])])
   if (succession) takeOver(succession, { sharing, control, log })
   const own = sharedDomain({ settings, store, https: gateway.bound.https, dns: control.dns.bound })
-  const unknown = await unknownFirstKey(store, settings)
+  const notes = [...(await unknownFirstKey(store, settings)), ...(await outsideCluster(settings))]
   const running = opened.move()
   return {
     url: control.url,
@@ -186,7 +187,7 @@ export async function serve(
     watchDomain: options => own.watch(options),
     drainRequested: cluster?.drainRequested ?? new Promise(() => undefined),
     first,
-    warnings: [...unknown, ...control.dns.warnings],
+    warnings: [...notes, ...control.dns.warnings],
     reload,
     share: () => sharing.share(),
     unshare: () => sharing.unshare(),

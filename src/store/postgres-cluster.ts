@@ -89,6 +89,11 @@ class PostgresCluster implements NodeStore {
     return { isRenewed: rows.some(({ renewed }) => renewed > 0), nodes: rows }
   }
 
+  async countLive(): Promise<number> {
+    const text = 'SELECT 1 FROM node WHERE lease_until > clock_timestamp()'
+    return (await this.#engine.run(query(text))).length
+  }
+
   leave(id: string): Promise<void> {
     return this.#engine.run(leave(id))
   }
