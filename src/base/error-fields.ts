@@ -1,3 +1,4 @@
+import { Problem } from '#base/errors.ts'
 import { jsonFault } from '#base/json-fault.ts'
 
 /** Fields of Node and driver errors besides the message. */
@@ -17,10 +18,12 @@ export function errorFields(error: unknown, causes = MAX_CAUSES): unknown {
   const isCaused = error.cause instanceof Error && causes > 0
   // Node quotes invalid JSON, which may be anything.
   const message = error instanceof SyntaxError ? jsonFault(error) : error.message
+  const isMistake = error instanceof Problem && error.status < 500
   return {
     type: error.name,
     message,
-    stack: error.stack?.replace(error.message, () => message),
+    // What a person can correct needs no place in the source.
+    ...(!isMistake && { stack: error.stack?.replace(error.message, () => message) }),
     ...Object.fromEntries(facts),
     ...(isCaused && { cause: errorFields(error.cause, causes - 1) }),
   }

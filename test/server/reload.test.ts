@@ -101,7 +101,15 @@ suite('a reload', () => {
     assert.equal(body.error_code, 'ERR_ADIT_90492')
     assert.match(body.msg, /"credential_tunnels" in .* must be a whole number/)
     server.child.kill('SIGHUP')
-    await until(() => server.output().includes('the settings were not reloaded'))
+    const logged = await until(() =>
+      server
+        .output()
+        .split('\n')
+        .find(line => line.includes('the settings were not reloaded')),
+    )
+    // The reason is for people, the place in the source is not.
+    assert.match(logged, /must be a whole number/)
+    assert.doesNotMatch(logged, /\bat .*\.(?:ts|mjs|cjs):\d/)
     assert.equal(server.child.exitCode, null)
     await untilAll(true)
   })
