@@ -83,6 +83,16 @@ const URL_HINT = 'Set its URL with --url or ADIT_API_URL.'
 const isOfOtherServer = ({ code, operationId }: ApiError): boolean =>
   code === undefined && operationId === undefined
 
+/** Fails with this text where the API has no such resource. A 404 for another reason has a code of its own. */
+export async function unlessAbsent<Result>(asked: Promise<Result>, text: string): Promise<Result> {
+  try {
+    return await asked
+  } catch (error) {
+    const isAbsent = error instanceof ApiError && error.status === 404 && error.code === undefined
+    throw isAbsent && !isOfOtherServer(error) ? new CommandError(text, exitCodes.notFound) : error
+  }
+}
+
 interface CommandFailure {
   readonly text: string
   readonly exitCode: number

@@ -1,4 +1,5 @@
 import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
+import { unlessAbsent } from '#cli/failure.ts'
 import { printable, printableJson } from '#cli/printable.ts'
 import { createClient } from '#client/client.ts'
 
@@ -49,6 +50,7 @@ export async function printNodes(options: ClusterCommandOptions): Promise<void> 
 }
 
 export async function drainNode(id: string, options: ConnectionOptions): Promise<void> {
-  await clientOf(options).nodes.drain(id)
+  const absent = `The cluster has no node ${JSON.stringify(id)}: "adit cluster" lists the ids of all nodes.`
+  await unlessAbsent(clientOf(options).nodes.drain(id), absent)
   process.stdout.write(`${printable(id)} drains; it exits when its requests are finished.\n`)
 }

@@ -1,12 +1,11 @@
 import { findConnection, type ConnectionOptions } from '#cli/connection.ts'
-import { CommandError, exitCodes, UsageError } from '#cli/failure.ts'
+import { CommandError, exitCodes, unlessAbsent, UsageError } from '#cli/failure.ts'
 import { filtersIn } from '#cli/filters.ts'
 import { printableJson } from '#cli/printable.ts'
 import { captureCurl, captureText } from '#cli/requests/capture-text.ts'
 import { harOf } from '#cli/requests/har.ts'
 import { explanation, requestLine } from '#cli/requests/request-text.ts'
 import { createClient } from '#client/client.ts'
-import { ApiError } from '#client/errors.ts'
 import { streams } from '#contract/streams.ts'
 
 export interface TailOptions extends ConnectionOptions {
@@ -35,16 +34,12 @@ export async function tail(options: TailOptions): Promise<void> {
   )
 }
 
-/** Says what a missing request means. One without a capture has an error of its own. */
-async function found<Result>(id: string, asked: Promise<Result>): Promise<Result> {
-  try {
-    return await asked
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404 || error.code !== undefined) throw error
-    const text = `The server has no request ${JSON.stringify(id)}: the id is wrong, or the request is older than the last few thousand, which are kept.`
-    throw new CommandError(text, exitCodes.notFound)
-  }
-}
+/** A request without a capture has an error of its own. */
+const found = <Result>(id: string, asked: Promise<Result>): Promise<Result> =>
+  unlessAbsent(
+    asked,
+    `The server has no request ${JSON.stringify(id)}: the id is wrong, or the request is older than the last few thousand, which are kept.`,
+  )
 
 export async function why(id: string, options: ConnectionOptions): Promise<void> {
   const { requests } = clientFor(options)
