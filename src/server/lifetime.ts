@@ -32,7 +32,7 @@ export async function live(options: LifetimeOptions): Promise<number> {
   const restarts = own && new Restarts({ first: own, start: () => Successor.start(), log })
   const end = await Promise.race([
     stopped,
-    running.drainRequested.then((): End => 'stop'),
+    running.drainRequested.then(() => drainAsked(log)),
     ...(starter ? [starter.ended] : []),
     ...(own ? [own.replaced] : []),
   ])
@@ -93,6 +93,11 @@ function reloadOn(signal: NodeJS.Signals, running: Pick<Running, 'reload'>, log:
       }
     })
   })
+}
+
+function drainAsked(log: Log): End {
+  log.info('this node was asked to drain: it stops when its requests are finished')
+  return 'stop'
 }
 
 const stopSignal = (): Promise<End> =>

@@ -200,6 +200,9 @@ suite('a cluster of three nodes', () => {
     assert.match(headings, /^ID +NAME +STATE +VERSION +REGION +LEASE AGE +AGENTS +TUNNELS +CLIENTS$/)
     const ids = (await nodesOf(cluster.first)).map(({ id }) => id)
     assert.deepEqual(rows.map(row => row.replace(/ .*/, '')).toSorted(), ids.toSorted())
+    const drained = await runAdit(['cluster', 'drain', 'nd_none'], { ADIT_API_URL: url, ADIT_API_KEY: token })
+    assert.equal(drained.code, 3)
+    assert.match(drained.stderr, /The cluster has no node "nd_none": "adit cluster" lists the ids/)
     await until(() => valuesAt(cluster.nodes, 'adit_cluster_nodes'), {
       what: 'three live nodes in the metrics of each node',
       withinMs: SOON,
@@ -246,6 +249,7 @@ suite('a cluster of three nodes', () => {
     assert.equal((await cluster.first.process.api.post(`/nodes/${id}/drain`)).status, 204)
     const [code] = (await exited) as [number | null]
     assert.equal(code, 0)
+    assert.match(drained.process.output(), /this node was asked to drain/)
     await untilTwoConnections(cluster)
     const { sent, failed } = await requests.stop()
     assert.deepEqual(failed, [], `of ${sent}`)
