@@ -31,7 +31,10 @@ export function serveCommand(): Command {
       // A process that cannot serve must exit, which its open channel would prevent.
       await run(options, starter).finally(() => starter?.leave())
     })
-  command.showHelpAfterError('(adit serve --help lists all settings)')
+  // In the same line: what starts a server logs its error as one.
+  command.configureOutput({
+    outputError: (text, write) => write(`${text.trimEnd()} (adit serve --help lists all settings)\n`),
+  })
   for (const [heading, settings] of Object.entries(settingGroups))
     for (const [name, spec] of Object.entries<Setting<unknown>>(settings)) {
       const flags = `${flagOf(name)} <${spec.example}>`

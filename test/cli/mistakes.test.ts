@@ -104,7 +104,7 @@ const mistakes: Readonly<Record<string, () => Mistake>> = {
   'a flag of another server': () => ({
     args: ['serve', '-c', 'x'],
     code: 2,
-    problem: /^error: unknown option '-c'\n/,
+    problem: /^error: unknown option '-c' \(/,
     fix: /\(adit serve --help lists all settings\)\n$/,
   }),
   'a command of another agent': () => ({
