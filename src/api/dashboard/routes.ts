@@ -9,6 +9,7 @@ import { sendFailurePage } from '#api/dashboard/pages.ts'
 import { Passkeys } from '#api/dashboard/passkeys.ts'
 import type { Session } from '#api/dashboard/sessions.ts'
 import { SignIns, type BrowserClient } from '#api/dashboard/sign-ins.ts'
+import { orUnavailable } from '#api/dashboard/unavailable-page.ts'
 import type { HttpCall, HttpServer } from '#api/http-server.ts'
 import { childRows, find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
@@ -34,12 +35,16 @@ export function addDashboard(
   const routes = routesOf(options, admission)
   for (const name of Object.keys(routes) as (keyof Routes)[]) {
     const { method, path } = dashboardCalls[name]
-    server.on(method, path, async httpCall => {
+    const guarded = async (httpCall: HttpCall): Promise<void> => {
       await admission.guard(httpCall)
       await routes[name](httpCall)
-    })
+    }
+    server.on(method, path, navigated.has(name) ? orUnavailable(options.log, guarded) : guarded)
   }
 }
+
+/** A browser shows their response as it is. */
+const navigated: ReadonlySet<keyof Routes> = new Set(['openid', 'openid_callback'])
 
 function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes {
   const { publicUrl, log } = options

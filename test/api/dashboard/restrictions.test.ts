@@ -28,7 +28,7 @@ onEachStore('an IP restriction of type dashboard', api => {
     for (const { status, body } of denied)
       assert.deepEqual([status, body.error_code], [403, 'ERR_ADIT_90455'], body.msg)
     assert.equal((await api().get('/self')).status, 200)
-    for (const path of ['/', '/dashboard', '/dashboard/requests']) {
+    for (const path of ['/', '/dashboard', '/dashboard/requests', '/dashboard/oidc']) {
       const page = await fetch(api().url + path, { headers: { accept: 'text/html' } })
       assert.deepEqual([page.status, page.headers.get('content-type')], [403, 'text/html; charset=utf-8'])
       assert.match(
