@@ -440,6 +440,10 @@ suite('event deliveries', () => {
     await notice
     assert.equal(await page.locator('main img').count(), 0)
     assert.deepEqual(await dashboard.findings(), [])
+    await dashboard.visit(`/event_destinations/${destination.id}`, 'siem')
+    const fields = page.getByRole('region', { name: 'Fields' })
+    await fields.getByText('Webhook', { exact: true }).waitFor()
+    assert.equal(await fields.getByText('Datadog').count(), 0, 'only the kind of target that is set')
     await dashboard.visit('', 'Overview')
     const attention = page.getByRole('region', { name: 'Needs attention' })
     const problem = attention.getByRole('listitem').filter({ hasText: 'siem' })

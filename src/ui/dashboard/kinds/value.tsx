@@ -107,7 +107,13 @@ export function Value({ value }: { value: unknown }): JSX.Element {
     )
   }
   if (!isPlainObject(value)) return <span>{JSON.stringify(value)}</span>
-  return <Fields entries={Object.entries(value)} />
+  return <Fields entries={chosenOf(Object.entries(value))} />
+}
+
+/** Of a choice, such as the target of a destination, only the member that is set. */
+function chosenOf(entries: readonly (readonly [string, unknown])[]): typeof entries {
+  const chosen = entries.filter(([, value]) => value !== null)
+  return chosen.length === 1 && chosen.some(([, value]) => isPlainObject(value)) ? chosen : entries
 }
 
 const MILLISECONDS = /_ms$/
