@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { HttpCall, RouteHandler } from '#api/http-server.ts'
 import { problemBody, problemOf } from '#api/problems.ts'
 import { wantsBodyInsteadOf204 } from '#api/quirks.ts'
-import { brandFor } from '#api/request.ts'
+import { brandFor, wantsHtml } from '#api/request.ts'
 import type { Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 
@@ -84,7 +84,7 @@ export function sendRedirect(httpCall: HttpCall): void {
 }
 
 /** What the caller may know of an error. Errors of the server are logged. */
-export function reported(error: unknown, { request, operationId }: HttpCall, log: Log): Problem {
+function reported(error: unknown, { request, operationId }: HttpCall, log: Log): Problem {
   const problem = problemOf(error)
   if (problem.status >= 500)
     log.error({ operation: operationId, method: request.method, err: error }, problem.message)
@@ -104,3 +104,20 @@ export function refuse(error: unknown, httpCall: HttpCall, log: Log): void {
   if (!request.complete) response.setHeader('connection', 'close')
   sendText(httpCall, problem.status, problemBody(problem, brandFor(request.headers), operationId))
 }
+
+interface ErrorPage {
+  readonly log: Log
+  readonly send: (httpCall: HttpCall, problem: Problem) => Promise<void> | void
+}
+
+/** For routes to which browsers navigate: they would show the JSON of an error as it is. */
+export const withErrorPage =
+  ({ log, send }: ErrorPage, route: RouteHandler) =>
+  async (httpCall: HttpCall): Promise<void> => {
+    try {
+      await route(httpCall)
+    } catch (error) {
+      if (!wantsHtml(httpCall.request)) throw error
+      await send(httpCall, reported(error, httpCall, log))
+    }
+  }

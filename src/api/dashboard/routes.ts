@@ -1,5 +1,5 @@
 import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
-import { reported, sendNothing, sendRedirect, sendText } from '#api/answer.ts'
+import { sendNothing, sendRedirect, sendText, withErrorPage } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
 import { setSessionCookie } from '#api/dashboard/cookie.ts'
 import { invitationUrl, linkUrl, newLink } from '#api/dashboard/links.ts'
@@ -13,11 +13,10 @@ import { orUnavailable } from '#api/dashboard/unavailable-page.ts'
 import type { HttpCall, HttpServer } from '#api/http-server.ts'
 import { childRows, find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
-import { readJson, wantsHtml } from '#api/request.ts'
+import { readJson } from '#api/request.ts'
 import { isViaGateway } from '#api/via-gateway.ts'
 import { fail } from '#base/errors.ts'
 import { timestamp } from '#base/ids.ts'
-import type { Log } from '#base/log.ts'
 import { dashboardCalls } from '#contract/dashboard.ts'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { apiKey as apiKeyKind } from '#contract/kinds/api-key.ts'
@@ -63,11 +62,11 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
     async methods(httpCall) {
       sendText(httpCall, 200, JSON.stringify({ openid: openid !== undefined }))
     },
-    openid: withFailurePage(log, async httpCall => {
+    openid: withErrorPage({ log, send: sendFailurePage }, async httpCall => {
       await (openid ?? fail('openid_off')).begin(httpCall, clientOf(httpCall, admission))
       sendRedirect(httpCall)
     }),
-    openid_callback: withFailurePage(log, async httpCall => {
+    openid_callback: withErrorPage({ log, send: sendFailurePage }, async httpCall => {
       const provider = openid ?? fail('openid_off')
       await start(httpCall, client => provider.finish(httpCall, client))
       httpCall.response.setHeader('location', '/dashboard')
@@ -111,18 +110,6 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
     },
   }
 }
-
-/** Browsers navigate to these routes, and would show the JSON of an error as it is. */
-const withFailurePage =
-  (log: Log, route: (httpCall: HttpCall) => Promise<void>) =>
-  async (httpCall: HttpCall): Promise<void> => {
-    try {
-      await route(httpCall)
-    } catch (error) {
-      if (!wantsHtml(httpCall.request)) throw error
-      await sendFailurePage(httpCall, reported(error, httpCall, log))
-    }
-  }
 
 interface PasskeyParts {
   readonly publicUrl: string | undefined

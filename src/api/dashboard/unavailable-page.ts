@@ -1,6 +1,5 @@
-import { reported } from '#api/answer.ts'
+import { withErrorPage } from '#api/answer.ts'
 import type { HttpCall, RouteHandler } from '#api/http-server.ts'
-import { wantsHtml } from '#api/request.ts'
 import type { Problem } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import { markup } from '#reference/html.ts'
@@ -10,16 +9,8 @@ const POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-a
 const RETRY_SECONDS = 3
 
 /** Shows why the dashboard is not served, where a browser would show JSON. */
-export const orUnavailable =
-  (log: Log, route: RouteHandler): RouteHandler =>
-  async httpCall => {
-    try {
-      await route(httpCall)
-    } catch (error) {
-      if (!wantsHtml(httpCall.request)) throw error
-      sendUnavailable(httpCall, reported(error, httpCall, log))
-    }
-  }
+export const orUnavailable = (log: Log, route: RouteHandler): RouteHandler =>
+  withErrorPage({ log, send: sendUnavailable }, route)
 
 /** A page that is loaded again until a temporary problem is over. */
 function sendUnavailable({ request, response, operationId }: HttpCall, problem: Problem): void {
