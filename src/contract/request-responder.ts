@@ -1,3 +1,4 @@
+import type { EdgePart } from '#base/hints/hint.ts'
 import { hasPrefixOf } from '#contract/kind.ts'
 import { httpResponseBackend } from '#contract/kinds/backends.ts'
 import type { request } from '#contract/kinds/request.ts'
@@ -25,7 +26,7 @@ export function lackOf({
   edge_id: edge,
   route_id: route,
   backend_id: backend,
-}: EndedRequest): 'route' | 'backend' | undefined {
+}: EndedRequest): EdgePart | undefined {
   if (failed !== 'tunnel' || edge === null || backend !== null) return undefined
   return route === null ? 'route' : 'backend'
 }
