@@ -20,6 +20,8 @@ const DATA = frameTypes.data << 4
 const COPIED_BYTES = 16_384
 export const TEXT_BYTES = COPIED_BYTES
 const PROMPT_BYTES = 4096
+// So many frames of a turn leave before it ends: the peer works on them while the others are collected.
+const FIRST_PART = 24
 const EMPTY = Buffer.alloc(0)
 
 // Most sessions send only a heartbeat, and many may do so in one turn.
@@ -35,9 +37,10 @@ function slabsFor(bytes: number): BlockPool {
 }
 
 /**
- * Collects the frames of one turn of the event loop and writes them at once. Small bodies are copied, large ones passed
- * by reference: the caller must not change them afterwards. Node's TLS copies whatever is more than one piece, so for it
- * all bodies are copied here, where their memory is free for the next read at once.
+ * Collects the frames of one turn of the event loop and writes them at once, those of a busy turn in two parts: Node's
+ * TLS takes no third write before the turn ends. Small bodies are copied, large ones passed by reference: the caller must
+ * not change them afterwards. Node's TLS copies whatever is more than one piece, so for it all bodies are copied here,
+ * where their memory is free for the next read at once.
  */
 export class FrameWriter {
   readonly #socket: Duplex
@@ -49,7 +52,10 @@ export class FrameWriter {
   readonly #rate = new DrainRate()
   readonly #turnEnds = (): void => {
     this.#scheduled = false
+    // What is added from here on is written in this moment anyway.
+    this.#framesInTurn = FIRST_PART
     this.#beforeFlush()
+    this.#framesInTurn = 0
     this.#write()
   }
   #pieces: Buffer[] = []
@@ -62,6 +68,7 @@ export class FrameWriter {
   /** The bytes of the turn before: a busy session continues with a large slab. */
   #turnBefore = 0
   #scheduled = false
+  #framesInTurn = 0
 
   /** `beforeFlush` may still add frames of this turn; `flushed` is called when the socket took its data. */
   constructor(socket: Duplex, beforeFlush: () => void, flushed: () => void) {
@@ -111,6 +118,7 @@ export class FrameWriter {
       body.copy(slab, this.#filled)
       this.#filled += length
       if (spent) release(body)
+      this.#mayBegin()
       return
     }
     this.#seal()
@@ -125,6 +133,7 @@ export class FrameWriter {
     putHeader(slab, this.#filled, text.length, DATA | flags, id)
     this.#filled += HEADER_BYTES
     this.#filled += slab.write(text, this.#filled, 'latin1')
+    this.#mayBegin()
   }
 
   reset(id: number, code: number): void {
@@ -149,6 +158,11 @@ export class FrameWriter {
     if (this.#scheduled) return
     this.#scheduled = true
     setImmediate(this.#turnEnds)
+  }
+
+  /** Writes the first part of a turn, unless it would only wait behind the turn before. */
+  #mayBegin(): void {
+    if (++this.#framesInTurn === FIRST_PART && this.#socket.writableLength === 0) this.#write()
   }
 
   #word(type: number, id: number, value: number): void {
@@ -197,9 +211,9 @@ export class FrameWriter {
     if (this.#reuses) this.#retireSlab()
     else this.#seal()
     const pieces = this.#pieces
+    if (pieces.length === 0) return
     this.#turnBefore = this.#pending
     this.#pending = 0
-    if (pieces.length === 0) return
     if (this.#socket.destroyed || this.#socket.writableEnded) {
       this.#pieces = []
       this.#slabs = []

@@ -61,4 +61,65 @@ suite('the frames of one turn', () => {
     )
     outgoing.destroy()
   })
+
+  test('begin to leave before it ends when they are many', async context => {
+    const { accepted, outgoing } = await tlsPair()
+    context.after(() => outgoing.destroy())
+    const nothing = (): void => undefined
+    const writer = new FrameWriter(outgoing, nothing, nothing)
+    const peer = new Peer(accepted)
+    const write = context.mock.method(outgoing, 'write')
+    const sizes = () => write.mock.calls.map(({ arguments: [bytes] }) => bytes.length)
+    for (let id = 1; id <= 40; id++) writer.data(id, 0, Buffer.alloc(4, id), false)
+    assert.deepEqual(sizes(), [24 * 12], 'the first part')
+    await new Promise(setImmediate)
+    assert.deepEqual(sizes(), [24 * 12, 16 * 12], 'the rest, when the turn ends')
+    for (let id = 41; id <= 63; id++) writer.text(id, 0, 'text')
+    await peer.next(({ id }) => id === 63)
+    assert.deepEqual(sizes(), [24 * 12, 16 * 12, 23 * 12], 'a turn of few frames')
+    assert.deepEqual(
+      peer.frames.map(({ id }) => id),
+      Array.from({ length: 63 }, (_, index) => index + 1),
+    )
+  })
+
+  test('are one piece while earlier ones wait for the socket', async () => {
+    const written: number[] = []
+    let finish: () => void = () => undefined
+    const socket = new Duplex({
+      write: (chunk: Buffer, _, done) => {
+        written.push(chunk.length)
+        finish = done
+      },
+    })
+    const nothing = (): void => undefined
+    const writer = new FrameWriter(socket, nothing, nothing)
+    writer.data(2, 0, Buffer.alloc(4), false)
+    await new Promise(setImmediate)
+    for (let frame = 0; frame < 40; frame++) writer.data(2, 0, Buffer.alloc(4), false)
+    await new Promise(setImmediate)
+    finish()
+    assert.deepEqual(written, [12, 40 * 12])
+  })
+
+  test('that a stream adds at its end leave with the others', async () => {
+    const written: number[] = []
+    const socket = new Duplex({
+      write: (chunk: Buffer, _, done) => {
+        written.push(chunk.length)
+        done()
+      },
+    })
+    let waiting = 40
+    const writer: FrameWriter = new FrameWriter(
+      socket,
+      () => {
+        for (; waiting > 0; waiting--) writer.data(2, 0, Buffer.alloc(4), false)
+      },
+      () => undefined,
+    )
+    writer.schedule()
+    await new Promise(setImmediate)
+    assert.deepEqual(written, [40 * 12])
+  })
 })
