@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { inject } from 'postject'
 import type { Entry } from './archive.ts'
 import { bundleScript, root } from './bundle.ts'
-import { metadata } from './npm.ts'
+import { metadata, nodeOptions } from './npm.ts'
 
 /** Where npm's packages of Node have the binary of a platform. */
 const runtimes: Readonly<Record<string, { readonly name: string; readonly path: string }>> = {
@@ -51,7 +51,7 @@ export async function executable(platform = here): Promise<Executable> {
       output: 'adit.blob',
       disableExperimentalSEAWarning: true,
       useCodeCache: isCached,
-      execArgv: ['--min-semi-space-size=8', '--max-semi-space-size=8'],
+      execArgv: nodeOptions.toString().split('\n')[0]?.split(' '),
       assets: { 'main.cjs': 'main.cjs', ...(isCached && { 'main.cache': 'main.cache' }) },
     }
     writeFileSync(join(folder, 'sea.json'), JSON.stringify(config))

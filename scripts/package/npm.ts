@@ -14,6 +14,9 @@ interface Metadata {
 
 export const metadata = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Metadata
 
+/** Their first line is for Node. */
+export const nodeOptions = readFileSync(join(root, 'src/bin/node-options.txt'))
+
 const common = {
   version: metadata.version,
   license: metadata.license,
@@ -82,6 +85,7 @@ export async function serverPackage(): Promise<Buffer> {
   }
   return npmPackage(manifest, bundle, [
     file('bin/adit.mjs', readFileSync(join(root, 'scripts/package/server-launcher.mjs'))),
+    file('lib/node-options.txt', nodeOptions),
   ])
 }
 

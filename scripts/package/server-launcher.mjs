@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Runs Adit on the Node of the package, or on this one if npm has none for the platform.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
@@ -20,7 +20,8 @@ if (node === undefined) {
   process.exit(1)
 }
 const main = fileURLToPath(new URL('../lib/adit.cjs', import.meta.url))
-const args = ['--min-semi-space-size=8', '--max-semi-space-size=8', main, ...process.argv.slice(2)]
+const [options] = readFileSync(new URL('../lib/node-options.txt', import.meta.url), 'utf8').split('\n')
+const args = [...options.split(' '), main, ...process.argv.slice(2)]
 
 // Replaces this process if Node can, so that signals reach the server itself.
 if (process.platform !== 'win32') process.execve?.(node, [node, ...args])
