@@ -174,6 +174,8 @@ suite('every page of the dashboard', { concurrency: true }, () => {
     }
     await page.context().setOffline(false)
     await notice.waitFor({ state: 'detached' })
+    // The last page could not load its code, so the document is loaded again.
+    await page.getByRole('heading', { level: 1, name: 'Licences' }).waitFor()
     for (const path of pages) {
       await open(page, path)
       await complete(page)

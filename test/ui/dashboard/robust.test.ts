@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { kinds } from '#contract/kinds/index.ts'
 import { CaptureWorld } from '../../telemetry/capture/support.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -174,6 +174,34 @@ suite('the dashboard', () => {
     await page.context().setOffline(false)
     await page.getByText('made meanwhile').waitFor()
     await notice.first().waitFor({ state: 'detached' })
+  })
+
+  test('is not loaded again for a page that was left', async () => {
+    await using dashboard = await Dashboard.open(browser, world.server.api)
+    const { page } = dashboard
+    const isBack = Promise.withResolvers<Route>()
+    let attempts = 0
+    await page.route('**/dashboard/licences', async route => {
+      attempts++
+      if (attempts === 1) await route.abort('internetdisconnected')
+      else isBack.resolve(route)
+    })
+    await page.context().setOffline(true)
+    await page.evaluate(
+      `history.pushState(null, '', '/dashboard/licences'); dispatchEvent(new PopStateEvent('popstate'))`,
+    )
+    await page.getByText('This page could not be loaded.').waitFor()
+    await page.context().setOffline(false)
+    const route = await isBack.promise
+    await dashboard.visit('/connect', 'Connect an agent')
+    const navigations: string[] = []
+    page.on('request', request => request.isNavigationRequest() && navigations.push(request.url()))
+    const answered = page.waitForResponse(response => response.url().endsWith('/dashboard/licences'))
+    await route.fulfill({ status: 200 })
+    await answered
+    // Whatever the page does about that response, it does before this one.
+    await page.evaluate(`fetch(location.href, { method: 'HEAD' }).then(() => undefined)`)
+    assert.deepEqual(navigations, [])
   })
 
   test('shows that the database is unavailable, and continues when it is back', async () => {

@@ -1,5 +1,5 @@
 import type { ComponentType, JSX } from 'preact'
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ErrorBox } from '#ui/dashboard/shell/parts.tsx'
 
 const RETRY_MS = 3000
@@ -16,14 +16,18 @@ function useReloadWhenBack(isWanted: boolean): void {
   useEffect(() => {
     if (!isWanted) return
     let wasDown = false
+    let wasLeft = false
     const look = async (): Promise<void> => {
       const isBack = await canLoad()
-      if (isBack && wasDown) location.reload()
+      if (isBack && wasDown && !wasLeft) location.reload()
       wasDown ||= !isBack
     }
     void look()
     const timer = setInterval(() => void look(), RETRY_MS)
-    return () => clearInterval(timer)
+    return () => {
+      wasLeft = true
+      clearInterval(timer)
+    }
   }, [isWanted])
 }
 
@@ -34,6 +38,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   return function Lazy(props: Props): JSX.Element {
     const [Loaded, setLoaded] = useState(() => known)
     const [error, setError] = useState<Error>()
+    const wasLeft = useRef(false)
     const start = useCallback(async () => {
       try {
         known = await load()
@@ -41,13 +46,14 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
         setLoaded(() => found)
       } catch (cause) {
         // Browsers may keep a failure, and a new release has files of other names: then only a new document helps.
-        if (hasFailed && (await canLoad())) return location.reload()
+        if (hasFailed && (await canLoad()) && !wasLeft.current) return location.reload()
         hasFailed = true
         setError(new Error('This page could not be loaded.', { cause }))
       }
     }, [])
     useEffect(() => {
       if (!known) void start()
+      return () => void (wasLeft.current = true)
     }, [start])
     useReloadWhenBack(error !== undefined)
     if (error) return <ErrorBox error={error} retry={() => location.reload()} />
