@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { interleave, type Figures } from './support/interleave.ts'
 import { memory } from './support/memory.ts'
 import { aditTunnel, type AditTunnel } from './support/peers/adit.ts'
-import { bareNode } from './support/peers/bare-node.ts'
+import { BARE, BARE_HTTP, bareNode, bareNodeHttp } from './support/peers/bare-node.ts'
 import { bore } from './support/peers/bore.ts'
 import { chisel } from './support/peers/chisel.ts'
 import type { Contender, Upstream } from './support/peers/contender.ts'
@@ -23,8 +23,8 @@ import { type Figure, type Workload, workloads } from './support/workloads.ts'
 const chosen = (process.env['BENCH_PEERS'] ?? '').split(',').filter(Boolean)
 const wantedWork = process.env['BENCH_WORK'] ?? ''
 
-/** Not a peer to be ahead of: it shows what a product in Node could reach. */
-const LIMIT = 'bare Node'
+/** Not peers to be ahead of: they show what a product in Node could reach. */
+const limits = [BARE, BARE_HTTP]
 
 type Start = (folder: string, upstream: Upstream) => Promise<Contender>
 
@@ -39,7 +39,8 @@ const peers: Readonly<Record<string, Start>> = {
   rathole,
   bore,
   'stunnel pair': stunnelPair,
-  [LIMIT]: bareNode,
+  [BARE]: bareNode,
+  [BARE_HTTP]: bareNodeHttp,
 }
 
 const absence = (name: string, error: unknown): Row => ({
@@ -95,7 +96,7 @@ class Field implements AsyncDisposable {
 
 function compared(work: Workload, shown: Figure, ours: number, peer: string, theirs: number): Row {
   const label = shown.label === undefined ? '' : `, ${shown.label}`
-  const target = peer === LIMIT ? undefined : (shown.targets?.[peer] ?? shown.others)
+  const target = limits.includes(peer) ? undefined : (shown.targets?.[peer] ?? shown.others)
   const text = (value: number) => (Number.isNaN(value) ? ABSENT : shown.show(value))
   return {
     name: `${work.name}${label}, vs ${peer}`,
@@ -116,9 +117,11 @@ function* rowsOf(work: Workload, results: Readonly<Record<string, Figures>>): Ge
   }
   for (const { key, label, unit, target } of work.absolute ?? []) {
     const figure = results['adit']?.[key] ?? Number.NaN
-    const limit = results[LIMIT]?.[key]
-    const peer = limit === undefined ? '' : `${limit.toFixed(2)} ${unit} of ${LIMIT}`
-    yield { name: `${work.name}, ${label}`, ours: '', peer, figure, unit, target }
+    const of = limits.flatMap(limit => {
+      const value = results[limit]?.[key]
+      return value === undefined ? [] : [`${value.toFixed(2)} ${unit} of ${limit}`]
+    })
+    yield { name: `${work.name}, ${label}`, ours: '', peer: of.join(', '), figure, unit, target }
   }
 }
 

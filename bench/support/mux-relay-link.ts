@@ -11,10 +11,12 @@ export interface LinkEnd {
 }
 
 const HEADER_BYTES = 8
+/** As Adit: the other half begins with these while this one still reads. */
+const FIRST_PART = 24
 
 /**
  * The connection between the two halves of a tunnel that does nothing but what one must. A frame is the id of a stream,
- * a length, and so many bytes; the end of a stream has none. Frames of a turn are one write.
+ * a length, and so many bytes; the end of a stream has none. Frames of a turn are one write, or two.
  */
 export class Link {
   readonly #socket: Socket
@@ -22,6 +24,8 @@ export class Link {
   readonly #ends = new Map<number, LinkEnd>()
   readonly #unknown: (id: number) => void
   #frames: Buffer[] = []
+  #isScheduled = false
+  #hasBegun = false
   #partial: Buffer | undefined
   #id = 0
   #left = 0
@@ -58,15 +62,25 @@ export class Link {
   }
 
   send(id: number, bytes: Buffer): void {
-    if (this.#frames.length === 0) setImmediate(() => this.#flush())
+    if (!this.#isScheduled) setImmediate(() => this.#turnEnds())
+    this.#isScheduled = true
     const header = Buffer.allocUnsafe(HEADER_BYTES)
     header.writeUInt32BE(id, 0)
     header.writeUInt32BE(bytes.length, 4)
     this.#frames.push(header, bytes)
+    if (this.#hasBegun || this.#frames.length < 2 * FIRST_PART) return
+    this.#hasBegun = true
+    this.#flush()
   }
 
   resume(): void {
     this.#reads.resume()
+  }
+
+  #turnEnds(): void {
+    this.#isScheduled = false
+    this.#hasBegun = false
+    if (this.#frames.length > 0) this.#flush()
   }
 
   #flush(): void {

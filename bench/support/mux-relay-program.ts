@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { answerJobs } from './answer-jobs.ts'
+import { http1Relay } from './mux-relay-http1.ts'
 import { http2Relay } from './mux-relay-http2.ts'
 import { Link } from './mux-relay-link.ts'
 
@@ -26,6 +27,9 @@ export interface ServerPorts {
   readonly link: number
   readonly http: number
   readonly https: number
+  /** With HTTP/1 of its own to clients and services. */
+  readonly http1: number
+  readonly https1: number
   readonly http2: number
   readonly tcp: number
 }
@@ -42,7 +46,7 @@ async function portOf(server: Server): Promise<number> {
 
 /**
  * A tunnel that reads and writes the sockets that Adit does, in the same way. It has no routing, no log and no limits,
- * and HTTP only where the protocols of client and service differ.
+ * and HTTP only where it is asked for, or where the protocols of client and service differ.
  */
 async function serve({ cert, key }: ServerJob): Promise<ServerPorts> {
   let link: Link | undefined
@@ -53,12 +57,14 @@ async function serve({ cert, key }: ServerJob): Promise<ServerPorts> {
   const secure = { ...plain, cert, key }
   // An id that is not known here was closed by the client.
   const linked = (socket: Socket): void => void (link = new Link(socket, () => undefined))
-  const relay = http2Relay(() => link && { link, id: newId(HTTP) })
+  const newStream = () => link && { link, id: newId(HTTP) }
   return {
     link: await portOf(createTlsServer(secure, linked)),
     http: await portOf(createServer(plain, to(HTTP))),
     https: await portOf(createTlsServer(secure, to(HTTP))),
-    http2: await portOf(createTlsServer({ ...secure, ALPNProtocols: ['h2'] }, relay)),
+    http1: await portOf(createServer(plain, http1Relay('http', newStream))),
+    https1: await portOf(createTlsServer(secure, http1Relay('https', newStream))),
+    http2: await portOf(createTlsServer({ ...secure, ALPNProtocols: ['h2'] }, http2Relay(newStream))),
     tcp: await portOf(createServer(plain, to(TCP))),
   }
 }

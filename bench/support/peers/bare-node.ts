@@ -5,13 +5,16 @@ import { ask, program } from '../programs.ts'
 import type { Contender, Upstream } from './contender.ts'
 import { newCertificate } from './nginx.ts'
 
-/**
- * Two bare programs of Node with one TLS connection between them: what the engine allows, without any product. HTTP/2
- * is that of Adit, because `node:http2` is slower.
- */
-export async function bareNode(folder: string, { http, tcp }: Upstream): Promise<Contender> {
+type Addresses = Pick<Contender, 'http' | 'https' | 'http2' | 'tcp'>
+
+async function bare(
+  name: string,
+  folder: string,
+  { http, tcp }: Upstream,
+  addresses: (ports: ServerPorts) => Addresses,
+): Promise<Contender> {
   await using started = new AsyncDisposableStack()
-  const files = await newCertificate(join(folder, 'bare-node'))
+  const files = await newCertificate(join(folder, name.replaceAll(/\W/g, '-')))
   const start = () => started.adopt(program('mux-relay-program.ts'), child => void child.kill())
   const [server, agent] = [start(), start()]
   const ports = await ask<ServerPorts>(server, {
@@ -22,12 +25,30 @@ export async function bareNode(folder: string, { http, tcp }: Upstream): Promise
   await ask(agent, { role: 'agent', link: ports.link, http, tcp } satisfies MuxRelayJob)
   const running = started.move()
   return {
-    name: 'bare Node',
-    http: { port: ports.http, host: 'localhost' },
-    https: { port: ports.https, host: 'localhost' },
-    http2: { port: ports.http2, host: 'localhost' },
-    tcp: { port: ports.tcp, host: 'localhost' },
+    name,
+    ...addresses(ports),
     pids: [server.pid ?? -1, agent.pid ?? -1],
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }
+
+const at = (port: number) => ({ port, host: 'localhost' })
+
+export const BARE = 'bare Node'
+export const BARE_HTTP = 'bare Node HTTP/1'
+
+/**
+ * Two bare programs of Node with one TLS connection between them, which relay bytes: what the engine allows, without
+ * any product. HTTP/2 is that of Adit, because `node:http2` is slower.
+ */
+export const bareNode = (folder: string, upstream: Upstream): Promise<Contender> =>
+  bare(BARE, folder, upstream, ({ http, https, http2, tcp }) => ({
+    http: at(http),
+    https: at(https),
+    http2: at(http2),
+    tcp: at(tcp),
+  }))
+
+/** The same with the HTTP/1 of Adit to clients and services, without routing, log and limits. */
+export const bareNodeHttp = (folder: string, upstream: Upstream): Promise<Contender> =>
+  bare(BARE_HTTP, folder, upstream, ({ http1, https1 }) => ({ http: at(http1), https: at(https1) }))
