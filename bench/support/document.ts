@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
-import { rounds, seconds } from './interleave.ts'
+import { repeatedRounds, rounds, seconds } from './interleave.ts'
 import { cells, type Row } from './row.ts'
 
 const file = join(import.meta.dirname, '../../docs/benchmarks.md')
@@ -21,11 +21,18 @@ registry, and of \`newt\` only the agent is, not its server (Pangolin with Gerbi
 /** Before the benchmark adds its own load. */
 const [loadBefore = 0] = loadavg()
 
-/** A reader must know that other programs took a part of the machine. */
-const busyNote = (): string =>
-  loadBefore > availableParallelism() / 2
-    ? ` The machine was busy: its load average was ${loadBefore.toFixed(1)} before the start.`
-    : ''
+/** A reader must know that others took a part of the machine. */
+function busyNote(): string {
+  const ownLoad =
+    loadBefore > availableParallelism() / 2
+      ? ` The machine was busy: its load average was ${loadBefore.toFixed(1)} before the start.`
+      : ''
+  const hostLoad =
+    repeatedRounds() > 0
+      ? ` The host of the machine was busy: ${repeatedRounds()} rounds were repeated, because it took processor time away.`
+      : ''
+  return ownLoad + hostLoad
+}
 
 const tableRow = (texts: readonly string[]): string =>
   `| ${texts.map(text => text.replaceAll('|', '\\|')).join(' | ')} |\n`

@@ -1,3 +1,5 @@
+import { stealMeter } from './steal.ts'
+
 export type Figures = Readonly<Record<string, number>>
 
 export const median = (values: readonly number[]): number => {
@@ -13,6 +15,16 @@ export const rounds = number('BENCH_ROUNDS', 5)
 
 /** A contestant does the same work for so long before its first counted round: a cold engine is several times slower. */
 const warmSeconds = number('BENCH_WARM_SECONDS', 3)
+
+/** A round with more than this share stolen by the host says little about the contestant. */
+const MAX_STOLEN = 0.03
+/** A host may be busy for minutes, and a benchmark must end. */
+const MAX_REPEATS = 2
+
+let repeats = 0
+
+/** How many rounds were repeated so far, because the host took processor time away. */
+export const repeatedRounds = (): number => repeats
 
 type Contestants = Readonly<Record<string, () => Promise<Figures>>>
 
@@ -34,7 +46,7 @@ export async function inTurn(contestants: Contestants): Promise<Readonly<Record<
       if (failed.has(name)) continue
       try {
         if (round === 0) await warm(run)
-        results.get(name)?.push(await run())
+        results.get(name)?.push(await undisturbed(run))
       } catch (error) {
         failed.add(name)
         results.set(name, [])
@@ -48,6 +60,16 @@ export async function inTurn(contestants: Contestants): Promise<Readonly<Record<
 async function warm(run: () => Promise<Figures>): Promise<void> {
   const end = performance.now() + 1000 * warmSeconds
   while (performance.now() < end) await run()
+}
+
+/** The result of the first round that the host did not disturb, or of the last. */
+async function undisturbed(run: () => Promise<Figures>): Promise<Figures> {
+  for (let left = MAX_REPEATS; ; left--) {
+    const stolenShare = stealMeter()
+    const figures = await run()
+    if (left === 0 || stolenShare() <= MAX_STOLEN) return figures
+    repeats++
+  }
 }
 
 const medians = (figures: readonly Figures[]): Figures =>
