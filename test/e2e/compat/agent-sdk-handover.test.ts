@@ -39,12 +39,15 @@ async function openPlace(workers: number) {
     sdk,
     api: new Caller(`http://127.0.0.1:${api}`, server.api.token),
     root: rootOf(dataDir),
-    /** Has the server replaced; resolves when the new one serves. */
+    /**
+     * Has the server replaced; resolves when the old process has ended its work. Until then its listeners may get new
+     * connections, and one in the last microseconds is reset unless the kernel moves it (`net.ipv4.tcp_migrate_req`).
+     */
     async replace(round: number): Promise<void> {
-      const serving = () => server.output().split('a new process serves').length - 1
-      assert.equal(serving(), round)
+      const ended = () => server.output().split('the previous process has ended its work').length - 1
+      assert.equal(ended(), round)
       server.child.kill('SIGUSR2')
-      await until(() => serving() > round, { what: 'a new process serves', withinMs: 300_000 })
+      await until(() => ended() > round, { what: 'the previous process has ended', withinMs: 300_000 })
     },
     async [Symbol.asyncDispose]() {
       await sdk[Symbol.asyncDispose]()
