@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
 import { writeSection } from './support/document.ts'
+import { repeatedRounds } from './support/interleave.ts'
 import { endDescendants } from './support/processes.ts'
 import { heading, render, type Row, type Topic } from './support/row.ts'
 import { toolVersions } from './support/tools.ts'
@@ -39,6 +40,7 @@ async function run(name: string, measure: Topic): Promise<void> {
   const startedAt = performance.now()
   const versions = topicsWithPeers.includes(name) ? toolVersions() : ''
   if (versions) console.log(versions)
+  const repeatedBefore = repeatedRounds()
   const rows: Row[] = []
   for await (const row of measure()) {
     console.log(render(row))
@@ -46,7 +48,8 @@ async function run(name: string, measure: Topic): Promise<void> {
   }
   const seconds = Math.round((performance.now() - startedAt) / 1000)
   console.log(`${name}: ${seconds} s`)
-  if (values.write) await writeSection(name, rows, { versions, seconds })
+  const repeated = repeatedRounds() - repeatedBefore
+  if (values.write) await writeSection(name, rows, { versions, seconds, repeated })
 }
 
 // Also what a topic has started that failed or was interrupted.

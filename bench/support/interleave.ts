@@ -1,4 +1,4 @@
-import { stealMeter } from './steal.ts'
+import { stolenSeconds } from './processes.ts'
 
 export type Figures = Readonly<Record<string, number>>
 
@@ -65,9 +65,10 @@ async function warm(run: () => Promise<Figures>): Promise<void> {
 /** The result of the first round that the host did not disturb, or of the last. */
 async function undisturbed(run: () => Promise<Figures>): Promise<Figures> {
   for (let left = MAX_REPEATS; ; left--) {
-    const stolenShare = stealMeter()
+    const [begun, stolenBefore] = [performance.now(), stolenSeconds()]
     const figures = await run()
-    if (left === 0 || stolenShare() <= MAX_STOLEN) return figures
+    const stolen = (stolenSeconds() - stolenBefore) / ((performance.now() - begun) / 1000)
+    if (left === 0 || stolen <= MAX_STOLEN) return figures
     repeats++
   }
 }

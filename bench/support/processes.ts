@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 
 const PATIENCE_MS = 15_000
@@ -109,6 +110,15 @@ export function cpuSeconds(pids: readonly number[]): number {
     return Number(fields[11]) + Number(fields[12])
   })
   return ticks.reduce((sum, each) => sum + each, 0) / TICKS_PER_SECOND
+}
+
+/**
+ * The time that the host took from each processor so far, in seconds: there was work, but it ran something else. It is
+ * the eighth time of the first line ("steal").
+ */
+export function stolenSeconds(): number {
+  const [, ...ticks] = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/ +/) ?? []
+  return Number(ticks[7]) / TICKS_PER_SECOND / availableParallelism()
 }
 
 /** The memory of processes and their descendants, in bytes. */
