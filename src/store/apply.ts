@@ -1,5 +1,5 @@
-import { query, type Steps } from '#store/engine.ts'
-import type { Statements } from '#store/statements.ts'
+import { query, transaction, type Steps } from '#store/engine.ts'
+import type { BulkStatements, Statements } from '#store/statements.ts'
 import { StoreError } from '#store/store-error.ts'
 import type {
   RowChange,
@@ -35,6 +35,12 @@ type Standing = Pick<Row, 'id' | 'kind' | 'version'>
 
 const latestRevision = ({ start, changes }: Progress): number => start.revision + changes.length
 const latestSequence = ({ start, events }: Progress): number => start.sequence + events.length
+
+/** In the order of the columns that the statements name. */
+const valuesOf = ({ id, kind, parent, version, body }: Row) => [id, kind, parent, version, body] as const
+
+const eventsOf = (batch: Batch): EventRecord[] =>
+  batch.flatMap(write => (write.op === 'event' ? [write.event] : []))
 
 /** JSON for the engines' `each`. Ill-formed text is never stored, and PostgreSQL rejects it. */
 export const idList = (ids: readonly string[]): string => JSON.stringify(ids.map(id => id.toWellFormed()))
@@ -94,6 +100,37 @@ export function* commitGroup(sql: Statements, batches: readonly Batch[]): Steps<
   return { outcomes, changes }
 }
 
+/**
+ * The same in one round trip, for batches that only insert a row each. Undefined if these are others, or the engine has
+ * no such statement. Fails if a row exists.
+ */
+export function insertGroup(sql: Statements, batches: readonly Batch[]): Steps<CommittedGroup> | undefined {
+  if (sql.inBulk === undefined) return undefined
+  const rows = batches.map(onlyRow).filter(row => row !== undefined)
+  return rows.length === batches.length
+    ? insertTogether(sql.inBulk, rows, eventsOf(batches.flat()))
+    : undefined
+}
+
+function* insertTogether(
+  inBulk: BulkStatements,
+  rows: readonly Row[],
+  events: readonly EventRecord[],
+): Steps<CommittedGroup> {
+  const [counter] = yield* transaction<Counter>(
+    inBulk.insertGroup,
+    JSON.stringify(rows.map(valuesOf)),
+    JSON.stringify(events.map(({ id, type, at, body }) => [id, type, at, body])),
+    rows.length,
+    events.length,
+  )
+  const first = requireCounter(counter).revision - rows.length + 1
+  return {
+    outcomes: rows.map((_, index) => ({ ok: true, revision: first + index })),
+    changes: rows.map(({ kind, id }, index) => ({ revision: first + index, kind, id, op: 'insert' })),
+  }
+}
+
 /** The rows from here to the next batch that is applied by itself. */
 function rowsFrom(rows: readonly (Row | undefined)[], start: number): readonly Row[] {
   const end = rows.indexOf(undefined, start)
@@ -102,7 +139,7 @@ function rowsFrom(rows: readonly (Row | undefined)[], start: number): readonly R
 
 /** Returns the ids of the rows that did not exist. */
 function* insertRows(sql: Statements, rows: readonly Row[]): Steps<Set<string>> {
-  const values = rows.map(({ id, kind, parent, version, body }) => [id, kind, parent, version, body])
+  const values = rows.map(valuesOf)
   const inserted = new Set<string>()
   // The parameters of one row are cheaper than JSON.
   if (sql.inBulk !== undefined && rows.length > 1) {
@@ -124,7 +161,7 @@ function recordInserted(
   // Of several batches with the same row, the first has inserted it.
   if (!inserted.delete(id)) return { reason: 'exists', id }
   record({ kind, id, op: 'insert' }, progress)
-  for (const write of batch) if (write.op === 'event') progress.events.push(write.event)
+  progress.events.push(...eventsOf(batch))
   return undefined
 }
 
@@ -152,8 +189,13 @@ function* writeLog(sql: Statements, progress: Progress): Steps<void> {
 /** Takes the lock that all writers share, then reads the counters. */
 export function* lockCounter(sql: Statements): Steps<Counter> {
   const [counter] = yield* query<Counter>(sql.lockCounter)
+  const { revision, sequence } = requireCounter(counter)
+  return { revision, sequence }
+}
+
+function requireCounter(counter: Counter | undefined): Counter {
   if (counter === undefined) throw new StoreError('unusable', 'The database has lost its counter row.')
-  return { revision: counter.revision, sequence: counter.sequence }
+  return counter
 }
 
 /**

@@ -12,11 +12,8 @@ export interface Dialect {
   readonly each: string
   /** The condition that a column equals one of the strings of such a parameter, in a form that uses an index. */
   readonly among: (parameter: `$${number}`) => string
-  /**
-   * Selects the lists of the JSON array that is the parameter, with these types of their items. Undefined where a
-   * statement for each row is faster: with PostgreSQL each is a round trip.
-   */
-  readonly rowsOf: ((parameter: `$${number}`, types: readonly string[]) => string) | undefined
+  /** Undefined where a statement for each row is faster: with PostgreSQL each is a round trip. */
+  readonly inBulk: BulkDialect | undefined
   readonly begin: string
   /** The first statement of a write transaction: it serializes writers. */
   readonly lockCounter: string
@@ -28,6 +25,16 @@ export interface Dialect {
   readonly countTables: string
 }
 
+/** Writes rows that are the lists of a JSON array. */
+export interface BulkDialect {
+  /** The lists of the array, as a table with the number of each from 1 in its column `position`. */
+  readonly lists: (parameter: `$${number}`) => string
+  /** The values of one list, with these types. */
+  readonly items: (types: readonly string[]) => string
+  /** Locks the counter like `lockCounter`, adds these parameters to the two numbers and returns the sums. */
+  readonly raiseCounter: (revisions: `$${number}`, events: `$${number}`) => string
+}
+
 export const sqlite: Dialect = {
   name: 'sqlite',
   nameType: 'TEXT',
@@ -36,7 +43,7 @@ export const sqlite: Dialect = {
   keyedTableEnd: 'STRICT, WITHOUT ROWID',
   each: 'SELECT value FROM json_each($1)',
   among: parameter => `IN (SELECT value FROM json_each(${parameter}))`,
-  rowsOf: undefined,
+  inBulk: undefined,
   begin: 'BEGIN IMMEDIATE',
   // BEGIN IMMEDIATE holds the only write lock there is.
   lockCounter: 'SELECT revision, sequence FROM counter WHERE id = 1',
@@ -48,6 +55,10 @@ export const sqlite: Dialect = {
 /** PostgreSQL notifies its listeners here of every commit to the store. */
 export const CHANGES_CHANNEL = 'adit_changes'
 
+// Acknowledged writes must be durable, whatever the database's default for synchronous_commit. The other servers of a
+// cluster are notified of the commit; nothing else listens.
+const ON_COMMIT = `set_config('synchronous_commit', 'on', true), pg_notify('${CHANGES_CHANNEL}', '')`
+
 export const postgres: Dialect = {
   name: 'postgres',
   nameType: 'TEXT COLLATE "C"',
@@ -56,16 +67,16 @@ export const postgres: Dialect = {
   keyedTableEnd: '',
   each: 'SELECT json_array_elements_text($1::json)',
   among: parameter => `= ANY (ARRAY(SELECT json_array_elements_text(${parameter}::json)))`,
-  rowsOf: (parameter, types) => {
-    const items = types.map((type, at) => `(item->>${at})::${type}`)
-    return `SELECT ${items.join(', ')} FROM jsonb_array_elements(${parameter}::jsonb) AS item`
+  inBulk: {
+    lists: parameter => `jsonb_array_elements(${parameter}::jsonb) WITH ORDINALITY AS lists (item, position)`,
+    items: types => types.map((type, at) => `(item->>${at})::${type}`).join(', '),
+    raiseCounter: (revisions, events) => `UPDATE counter
+      SET revision = revision + ${revisions}, sequence = sequence + ${events} WHERE id = 1
+      RETURNING revision, sequence, ${ON_COMMIT}`,
   },
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
-  // Each later statement sees all that earlier holders of the row's lock have committed. Acknowledged writes must be
-  // durable, whatever the database's default for synchronous_commit. The other servers of a cluster are notified of the
-  // commit; nothing else listens.
-  lockCounter: `SELECT revision, sequence, set_config('synchronous_commit', 'on', true),
-      pg_notify('${CHANGES_CHANNEL}', '') FROM counter WHERE id = 1 FOR UPDATE`,
+  // Each later statement sees all that earlier holders of the row's lock have committed.
+  lockCounter: `SELECT revision, sequence, ${ON_COMMIT} FROM counter WHERE id = 1 FOR UPDATE`,
   // The number only has to differ from those of other programs in the same database.
   lockSchema: 'SELECT pg_advisory_xact_lock(7237089412)',
   lockUsage: 'SELECT pg_advisory_xact_lock(7237089413)',

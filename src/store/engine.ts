@@ -9,6 +9,8 @@ export type Columns = readonly unknown[]
 export interface Step {
   readonly text: string
   readonly values: readonly SqlValue[]
+  /** The statement is a transaction by itself: if its response is lost, the result is unknown. */
+  readonly isTransaction?: boolean
 }
 
 /**
@@ -44,4 +46,9 @@ export interface CopyEngine extends Engine {
 /** Runs one statement. The caller asserts the shape of its rows, next to the SQL. */
 export function* query<Fields>(text: string, ...values: readonly SqlValue[]): Steps<readonly Fields[]> {
   return (yield { text, values }) as readonly Fields[]
+}
+
+/** Runs one statement that is a transaction by itself. */
+export function* transaction<Fields>(text: string, ...values: readonly SqlValue[]): Steps<readonly Fields[]> {
+  return (yield { text, values, isTransaction: true }) as readonly Fields[]
 }

@@ -23,6 +23,8 @@ export const working = {
     enable_seqscan: 'off',
     jit: 'off',
     statement_timeout: 10_000,
+    // For a transaction that is one statement; the others name it themselves.
+    default_transaction_isolation: "'read committed'",
     // A process that hangs inside a transaction must not hold the lock that all writers need.
     idle_in_transaction_session_timeout: 10_000,
   },
@@ -149,11 +151,10 @@ export class PostgresEngine implements CopyEngine {
     }
   }
 
-  async #rows(client: pg.PoolClient, { text, values }: Step): Promise<readonly unknown[]> {
+  async #rows(client: pg.PoolClient, { text, values, isTransaction }: Step): Promise<readonly unknown[]> {
     const named = { name: this.#nameOf(text), text, values: [...values] }
-    const { command, rows } = await client
-      .query<object>(named)
-      .catch(text === 'COMMIT' ? rethrowCommit : rethrow)
+    const commits = isTransaction || text === 'COMMIT'
+    const { command, rows } = await client.query<object>(named).catch(commits ? rethrowCommit : rethrow)
     // PostgreSQL responds to the COMMIT of a failed transaction with success, having rolled it back.
     if (text === 'COMMIT' && command !== 'COMMIT') {
       throw new StoreError('unusable', `The database answered COMMIT with ${command}.`)
@@ -193,7 +194,7 @@ async function releaseClient(client: pg.PoolClient, error: unknown): Promise<voi
 /** The result of a commit whose response was lost is unknown. */
 function rethrowCommit(error: unknown): never {
   const problem = toStoreError(error)
-  if (problem.code !== 'unavailable') throw problem
+  if (problem.code !== 'unavailable' || isRolledBack(error)) throw problem
   throw new StoreError('uncertain', 'The connection broke during a commit.', { cause: error })
 }
 
@@ -214,6 +215,10 @@ function toStoreError(error: unknown): StoreError {
   }
   return new StoreError('unusable', `The database server refused the work (SQLSTATE ${code}).`, because)
 }
+
+/** The statement failed, not the connection: by a conflict, for lack of resources, or at its timeout. */
+const isRolledBack = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && /^(40|53|57014)/.test(error.code ?? '')
 
 /** Connection failures (08), conflicts (40), insufficient resources (53), and operator intervention or timeouts (57). */
 const isPassing = (code: string): boolean => /^(08|40|53|57)/.test(code)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { commitGroup, idList, lockCounter, type CommittedGroup } from '#store/apply.ts'
+import { commitGroup, insertGroup, idList, lockCounter, type CommittedGroup } from '#store/apply.ts'
 import { query, type Columns, type Engine, type Steps, type SqlValue } from '#store/engine.ts'
 import { GroupCommit } from '#store/group-commit.ts'
 import { pageOfRows, statements, type Statements } from '#store/statements.ts'
@@ -193,10 +193,21 @@ export class SqlStore implements Store {
 
   async #runGroup(batches: readonly (readonly Write[])[]): Promise<CommittedGroup> {
     try {
-      return await this.#engine.run(commitGroup(this.#sql, batches))
+      return (await this.#insertGroup(batches)) ?? (await this.#engine.run(commitGroup(this.#sql, batches)))
     } catch (error) {
       // It may have been committed nevertheless.
       this.#recent.clear()
+      throw error
+    }
+  }
+
+  /** Undefined if the batches need the statements that tell which of them are rejected. */
+  async #insertGroup(batches: readonly (readonly Write[])[]): Promise<CommittedGroup | undefined> {
+    const steps = insertGroup(this.#sql, batches)
+    try {
+      return steps && (await this.#engine.run(steps))
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'unusable') return undefined
       throw error
     }
   }

@@ -1,23 +1,34 @@
-import type { Dialect } from '#store/dialect.ts'
+import type { BulkDialect, Dialect } from '#store/dialect.ts'
 
 const ROW = 'id, kind, parent, version, body'
 const CHANGE = 'revision, kind, id, op'
 const EVENT = 'sequence, id, type, at, body'
 const qualified = (table: string) => ROW.replaceAll(/\w+/g, column => `${table}.${column}`)
 
-/** Each row is a list of its values, in a JSON array. */
-const bulkStatements = (rowsOf: NonNullable<Dialect['rowsOf']>, integer: string) => ({
-  insertRows: `INSERT INTO resource (${ROW}) ${rowsOf('$1', ['TEXT', 'TEXT', 'TEXT', integer, 'TEXT'])}
-    ON CONFLICT DO NOTHING RETURNING id`,
-  writeLog: `WITH changes AS (
-      INSERT INTO change (${CHANGE}) ${rowsOf('$1', [integer, 'TEXT', 'TEXT', 'TEXT'])}),
-    events AS (
-      INSERT INTO event (${EVENT}) ${rowsOf('$2', [integer, 'TEXT', 'TEXT', 'TEXT', 'TEXT'])})
-    UPDATE counter SET revision = $3, sequence = $4 WHERE id = 1`,
-})
+const bulkStatements = ({ lists, items, raiseCounter }: BulkDialect, integer: string) => {
+  const row = items(['TEXT', 'TEXT', 'TEXT', integer, 'TEXT'])
+  const change = items([integer, 'TEXT', 'TEXT', 'TEXT'])
+  const event = items([integer, 'TEXT', 'TEXT', 'TEXT', 'TEXT'])
+  return {
+    insertRows: `INSERT INTO resource (${ROW}) SELECT ${row} FROM ${lists('$1')}
+      ON CONFLICT DO NOTHING RETURNING id`,
+    writeLog: `WITH changes AS (INSERT INTO change (${CHANGE}) SELECT ${change} FROM ${lists('$1')}),
+      events AS (INSERT INTO event (${EVENT}) SELECT ${event} FROM ${lists('$2')})
+      UPDATE counter SET revision = $3, sequence = $4 WHERE id = 1`,
+    /** A whole transaction: rows and events with the number of each. Every part needs the lock of `latest` first. */
+    insertGroup: `WITH latest AS (${raiseCounter('$3', '$4')}),
+      resources AS (INSERT INTO resource (${ROW}) SELECT ${row} FROM latest, ${lists('$1')}),
+      changes AS (INSERT INTO change (${CHANGE})
+        SELECT latest.revision - $3 + position, item->>1, item->>0, 'insert' FROM latest, ${lists('$1')}),
+      events AS (INSERT INTO event (${EVENT})
+        SELECT latest.sequence - $4 + position, ${items(['TEXT', 'TEXT', 'TEXT', 'TEXT'])}
+        FROM latest, ${lists('$2')})
+      SELECT revision, sequence FROM latest`,
+  }
+}
 
 /** The SQL of one engine. Parameters are `$1`, `$2` and so on for both. */
-export const statements = ({ each, among, begin, lockCounter, rowsOf, integer }: Dialect) => ({
+export const statements = ({ each, among, begin, lockCounter, inBulk, integer }: Dialect) => ({
   begin,
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
@@ -48,7 +59,7 @@ export const statements = ({ each, among, begin, lockCounter, rowsOf, integer }:
   insertChange: `INSERT INTO change (${CHANGE}) VALUES ($1, $2, $3, $4)`,
   insertEvent: `INSERT INTO event (${EVENT}) VALUES ($1, $2, $3, $4, $5)`,
   /** Undefined where a statement for each row is faster. */
-  inBulk: rowsOf && bulkStatements(rowsOf, integer),
+  inBulk: inBulk && bulkStatements(inBulk, integer),
 
   row: `SELECT ${ROW} FROM resource WHERE id = $1`,
   rows: `SELECT ${ROW} FROM resource WHERE id ${among('$1')}`,
@@ -73,6 +84,7 @@ export const statements = ({ each, among, begin, lockCounter, rowsOf, integer }:
 })
 
 export type Statements = ReturnType<typeof statements>
+export type BulkStatements = ReturnType<typeof bulkStatements>
 
 /** A page of one kind's rows, newest first; `$1` is the kind and the last parameter the limit. */
 export function pageOfRows(narrowed: { readonly parent: boolean; readonly before: boolean }): string {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { commitGroup } from '#store/apply.ts'
+import { commitGroup, insertGroup } from '#store/apply.ts'
 import { postgres } from '#store/dialect.ts'
 import { statements } from '#store/statements.ts'
 import type { Write } from '#store/store.ts'
-import { domain, event, insert } from './writes.ts'
+import { domain, event, expect, insert } from './writes.ts'
 
 const sql = statements(postgres)
 
@@ -13,7 +13,7 @@ function statementsOf(batches: readonly (readonly Write[])[]): string[] {
   const inserted = batches
     .flat()
     .flatMap(write => (write.op === 'insert' ? [{ id: write.entry.row.id }] : []))
-  const run = commitGroup(sql, batches)
+  const run = insertGroup(sql, batches) ?? commitGroup(sql, batches)
   const texts: string[] = []
   for (let step = run.next(); !step.done;) {
     const { text } = step.value
@@ -28,15 +28,19 @@ const plain = Array.from({ length: 50 }, (_, n) => [insert(`r${n}`), event(`e${n
 suite('a group of batches on PostgreSQL', () => {
   const { begin, lockCounter, insertRow, inBulk, commit } = sql
 
-  test('takes as many round trips for 50 new rows as for one', () => {
-    assert.deepEqual(statementsOf(plain), [begin, lockCounter, inBulk?.insertRows, inBulk?.writeLog, commit])
-    assert.deepEqual(statementsOf(plain.slice(0, 1)), [
-      begin,
-      lockCounter,
-      insertRow,
-      inBulk?.writeLog,
-      commit,
-    ])
+  test('takes one round trip for new rows', () => {
+    assert.deepEqual(statementsOf(plain), [inBulk?.insertGroup])
+    assert.deepEqual(statementsOf(plain.slice(0, 1)), [inBulk?.insertGroup])
+  })
+
+  test('takes as many round trips for 50 new rows beside another change as for one', () => {
+    const other = [expect('r', 1), event('e')]
+    const texts = [begin, lockCounter, inBulk?.insertRows, sql.standing, inBulk?.writeLog, commit]
+    assert.deepEqual(statementsOf([...plain, other]), texts)
+    assert.deepEqual(
+      statementsOf([...plain.slice(0, 1), other]),
+      texts.map(text => (text === inBulk?.insertRows ? insertRow : text)),
+    )
   })
 
   test('inserts a row with a claim by itself, between its neighbours', () => {

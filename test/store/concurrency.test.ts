@@ -108,6 +108,23 @@ forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
     assert.equal((await store.get('e'))?.body, '"again"')
   })
 
+  test('rejects of many new rows only those that exist', async () => {
+    await using stores = await openTwo()
+    await write(stores.first, insert('old', { body: '"old"' }))
+    const batches = ['a', 'old', 'b', 'a', 'c'].map((id, n) => [insert(id), event(`e${n}`)])
+    const outcomes = await Promise.all(batches.map(batch => stores.second.commit(batch)))
+    assert.deepEqual(outcomes, [
+      { ok: true, revision: 2 },
+      { ok: false, refusal: { reason: 'exists', id: 'old' } },
+      { ok: true, revision: 3 },
+      { ok: false, refusal: { reason: 'exists', id: 'a' } },
+      { ok: true, revision: 4 },
+    ])
+    assert.equal((await stores.first.get('old'))?.body, '"old"')
+    assert.deepEqual(ids(await stores.first.changes(1, 99)), ['a', 'b', 'c'])
+    assert.deepEqual(ids(await stores.first.events(0, 99)), ['e0', 'e2', 'e4'])
+  })
+
   test('loses no update', async () => {
     await using stores = await openTwo()
     await write(stores.first, insert('n', { body: '0' }))

@@ -6,7 +6,8 @@ import { openPostgres, openPostgresForCopy } from '#store/postgres.ts'
 import { StoreError } from '#store/store-error.ts'
 import type { Store } from '#store/store.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { insert, write } from './writes.ts'
+import { PostgresRelay } from '../support/postgres-relay.ts'
+import { event, ids, insert, write } from './writes.ts'
 import { until } from '../support/until.ts'
 
 const unavailable = { name: 'StoreError', code: 'unavailable' }
@@ -110,6 +111,56 @@ suite('postgres server', () => {
       Array.from({ length: revision }, (_, n) => n + 1),
     )
     await write(store, insert('after'))
+  })
+
+  test('calls an insert uncertain whose response is lost with the connection', async () => {
+    const url = await server.newDatabase()
+    const relay = await PostgresRelay.start(url)
+    await using store = await openPostgres(relay.url)
+    await write(store, insert('a'))
+    relay.delayMs = 60_000
+    const committed = assert.rejects(store.commit([insert('b'), event('e_b')]), {
+      name: 'StoreError',
+      code: 'uncertain',
+    })
+    await using other = await openPostgres(url)
+    await until(async () => (await other.get('b')) !== undefined)
+    await relay[Symbol.asyncDispose]()
+    await committed
+  })
+
+  test('calls an insert that the server has cancelled unavailable, not uncertain', async () => {
+    const url = await server.newDatabase()
+    await using store = await openPostgres(url)
+    await write(store, insert('a'))
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query('BEGIN')
+    await client.query('SELECT * FROM counter FOR UPDATE')
+    const cancelled = assert.rejects(store.commit([insert('b'), event('e_b')]), unavailable)
+    const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    await until(async () => (await client.query(cancel)).rowCount === 1)
+    await cancelled
+    await client.query('ROLLBACK')
+    await client.end()
+    await write(store, insert('c'))
+    assert.deepEqual(ids(await store.changes(0, 9)), ['a', 'c'])
+    assert.deepEqual(await store.events(0, 9), [])
+  })
+
+  test('accepts concurrent inserts where transactions are serializable by default', async () => {
+    const url = await server.newDatabase()
+    await administer(
+      `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = 'serializable'`,
+    )
+    await using first = await openPostgres(url)
+    await using second = await openPostgres(url)
+    for (let round = 0; round < 20; round += 1) {
+      const commits = [first, second].map((store, n) => store.commit([insert(`r${round}_${n}`)]))
+      for (const outcome of await Promise.all(commits)) assert.ok(outcome.ok)
+    }
+    assert.equal(await first.revision(), 40)
   })
 
   test('commits durably even where the database does not by default', async () => {
