@@ -14,20 +14,11 @@ export interface BareRow {
 /** Commits a group in one transaction of Adit's store: its rows, a change and an event for each, and the counters. */
 type CommitGroup = (group: readonly BareRow[]) => Promise<void>
 
-interface Counter {
-  readonly revision: unknown
-  readonly sequence: unknown
-}
+const valuesOf = (group: readonly BareRow[]) => group.map(({ id, body }) => [id, 'ip_policy', null, 1, body])
 
-function logOf(group: readonly BareRow[], counter: Counter | undefined) {
-  const [revision, sequence] = [Number(counter?.revision), Number(counter?.sequence)]
+function eventsOf(group: readonly BareRow[]) {
   const at = timestamp(Date.now())
-  return {
-    rows: group.map(({ id, body }) => [id, 'ip_policy', null, 1, body]),
-    changes: group.map(({ id }, index) => [revision + index + 1, 'ip_policy', id, 'insert']),
-    events: group.map(({ body }, index) => [sequence + index + 1, newId('ev'), 'bench', at, body]),
-    counter: [revision + group.length, sequence + group.length],
-  }
+  return group.map(({ body }) => [newId('ev'), 'bench', at, body] as const)
 }
 
 export async function postgresCommits(url: string): Promise<CommitGroup> {
@@ -35,19 +26,10 @@ export async function postgresCommits(url: string): Promise<CommitGroup> {
   await (await openPostgres(url))[Symbol.asyncDispose]()
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  const sql = statements(postgres)
-  const names = new Map<string, string>()
-  const run = (text: string, ...values: readonly unknown[]) => {
-    const name = names.get(text) ?? `bare_${names.size}`
-    names.set(text, name)
-    return client.query<Counter & pg.QueryResultRow>({ name, text, values: [...values] })
-  }
+  const text = statements(postgres).inBulk?.insertGroup ?? ''
   return async group => {
-    await run(sql.begin)
-    const { rows, changes, events, counter } = logOf(group, (await run(sql.lockCounter)).rows[0])
-    await run(sql.inBulk?.insertRows ?? '', JSON.stringify(rows))
-    await run(sql.inBulk?.writeLog ?? '', JSON.stringify(changes), JSON.stringify(events), ...counter)
-    await run(sql.commit)
+    const lists = [valuesOf(group), eventsOf(group)].map(list => JSON.stringify(list))
+    await client.query({ name: 'bare', text, values: [...lists, group.length, group.length] })
   }
 }
 
@@ -62,10 +44,13 @@ export async function sqliteCommits(file: string): Promise<CommitGroup> {
   const writeCounter = prepare(sql.writeCounter)
   return async group => {
     begin.run()
-    const { rows, changes, events, counter } = logOf(group, lock.get() as Counter | undefined)
-    for (const [index, lines] of [rows, changes, events].entries())
+    const counter = lock.get()
+    const [revision, sequence] = [Number(counter?.revision), Number(counter?.sequence)]
+    const changes = group.map(({ id }, index) => [revision + index + 1, 'ip_policy', id, 'insert'])
+    const events = eventsOf(group).map((event, index) => [sequence + index + 1, ...event])
+    for (const [index, lines] of [valuesOf(group), changes, events].entries())
       for (const values of lines) writes[index]?.all(...(values as SQLInputValue[]))
-    writeCounter.run(...counter)
+    writeCounter.run(revision + group.length, sequence + group.length)
     commit.run()
   }
 }
