@@ -52,7 +52,7 @@ export class ChangeWatch {
   }
 
   async #apply(known: number, revision: number): Promise<void> {
-    const changes = await this.#store.changes(known, MAX_CHANGES)
+    const changes = await this.#store.changes(known, MAX_CHANGES, revision)
     const complete = changes[0]?.revision === known + 1 && changes.length >= revision - known
     const kinds = complete ? new Set(changes.map(change => change.kind)) : [undefined]
     for (const kind of kinds) for (const cache of this.#caches) cache.invalidate(kind)

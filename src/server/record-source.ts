@@ -175,7 +175,7 @@ class Reader {
     // It is another database.
     if (latest < this.#revision) return this.load()
     while (this.#revision < latest) {
-      const changes = await store.changes(this.#revision, PAGE)
+      const changes = await store.changes(this.#revision, PAGE, latest)
       // A gap: changes were pruned before they were read, or it is another database.
       if (changes[0]?.revision !== this.#revision + 1) return this.load()
       const batch = await this.#resolve(changes)

@@ -27,6 +27,8 @@ export interface Engine {
   readonly dialect: Dialect
   /** True while no other process can write to the database. */
   readonly alone: boolean
+  /** How many connections it has opened. A new one may be to another server. */
+  readonly connections: number
   /** Another process starts to use the database too. */
   share(): void
   /** The other process has exited. Rejects while it has not. */

@@ -27,6 +27,10 @@ class MeasuredEngine implements Engine {
     return this.#engine.alone
   }
 
+  get connections(): number {
+    return this.#engine.connections
+  }
+
   share(): void {
     this.#engine.share()
   }

@@ -81,12 +81,16 @@ export class PostgresEngine implements CopyEngine {
   readonly #pool: pg.Pool
   readonly #names = new Map<string, string>()
   readonly #backends = new Set<number | undefined>()
+  #connections = 0
 
   constructor(hosts: PostgresHosts, pool: pg.Pool) {
     this.#hosts = hosts
     // The pool replaces a lost connection on demand. Without a listener the event would crash the process.
     pool.on('error', () => undefined)
-    pool.on('connect', client => this.#backends.add(backendOf(client)))
+    pool.on('connect', client => {
+      this.#connections += 1
+      this.#backends.add(backendOf(client))
+    })
     pool.on('remove', client => this.#backends.delete(backendOf(client)))
     this.#pool = pool
   }
@@ -94,6 +98,10 @@ export class PostgresEngine implements CopyEngine {
   /** Whether a process of the database server serves this engine; behind a pooler that is unknown, and never so. */
   hasBackend(processId: number): boolean {
     return this.#backends.has(processId)
+  }
+
+  get connections(): number {
+    return this.#connections
   }
 
   /** Several processes may always use it. */

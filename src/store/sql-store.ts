@@ -106,8 +106,10 @@ export class SqlStore implements Store {
     return Number(counter[0])
   }
 
-  async changes(after: number, limit: number): Promise<RowChange[]> {
-    const recent = this.#engine.alone ? this.#recent.after(after, limit) : undefined
+  async changes(after: number, limit: number, known?: number): Promise<RowChange[]> {
+    const { alone, connections } = this.#engine
+    const needed = known ?? (alone ? after : Infinity)
+    const recent = this.#recent.after(after, limit, { known: needed, connections })
     if (recent !== undefined) return recent
     return (await this.#read(this.#sql.changes, after, limit)).map(toChange)
   }
@@ -181,11 +183,12 @@ export class SqlStore implements Store {
 
   async #commitGroup(batches: readonly (readonly Write[])[]): Promise<readonly CommitOutcome[]> {
     this.#revision = undefined
+    const { connections } = this.#engine
     const { outcomes, changes } = await this.#runGroup(batches)
     const latest = outcomes.findLast(outcome => outcome.ok)
     if (latest) {
       this.#revision = latest.revision
-      if (this.#engine.alone) this.#recent.add(changes)
+      this.#recent.add(changes, connections)
       for (const listener of this.#listeners) listener()
     }
     return outcomes

@@ -140,6 +140,7 @@ const STOP_READING: Step = { text: 'COMMIT', values: [] }
 
 class SqliteEngine implements CopyEngine {
   readonly dialect = sqlite
+  readonly connections = 1
   readonly #database: DatabaseSync
   readonly #lock: FileLock | undefined
   #alone: boolean

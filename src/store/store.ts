@@ -111,9 +111,10 @@ export interface Store extends AsyncDisposable {
   revision(): Promise<number> | number
   /**
    * Changes after the revision `after` in order, without gaps, at most `limit`. A first one above `after + 1`, or none
-   * although `revision()` is above `after`, means that those in between were pruned.
+   * although `revision()` is above `after`, means that those in between were pruned. A caller that has read the
+   * revision `known` may not need a query; later changes may be missing then.
    */
-  changes(after: number, limit: number): Promise<RowChange[]>
+  changes(after: number, limit: number, known?: number): Promise<RowChange[]>
   /** The outbox in the order of commits: events after the one with sequence number `after`. */
   events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]>
   /** The sequence number of the latest event, pruned or not; 0 before the first one. */

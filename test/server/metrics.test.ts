@@ -79,6 +79,7 @@ suite('a measured store', () => {
     const failing: Engine = {
       dialect: sqlite,
       alone: true,
+      connections: 1,
       share: () => undefined,
       own: async () => undefined,
       read: () => Promise.reject(new StoreError('unavailable', 'gone')),

@@ -61,8 +61,11 @@ forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
     const writing = Promise.all(numbers(100).map(n => write(stores.either(n), insert(`r${n}`))))
     const seen: number[] = []
     while (seen.length < 100) {
-      const next = await stores.second.changes(seen.at(-1) ?? 0, 7)
+      // Half of the calls know how far they need to see.
+      const known = seen.length % 2 ? await stores.second.revision() : undefined
+      const next = await stores.second.changes(seen.at(-1) ?? 0, 7, known)
       seen.push(...next.map(change => change.revision))
+      if (known !== undefined && next.length < 7) assert.ok((seen.at(-1) ?? 0) >= known)
       await new Promise(resolve => setImmediate(resolve))
     }
     await writing
@@ -70,6 +73,24 @@ forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
       seen,
       numbers(100).map(n => n + 1),
     )
+  })
+
+  test('shows the changes of others between its own, up to a known revision', async () => {
+    await using stores = await openTwo()
+    const order = ['first', 'first', 'second', 'first', 'second', 'second', 'first'] as const
+    for (const [n, writer] of order.entries()) {
+      await write(stores[writer], insert(`r${n}`))
+      for (const store of [stores.first, stores.second])
+        for (let after = 0; after <= n; after += 1) {
+          const changes = await store.changes(after, 99, await store.revision())
+          assert.deepEqual(
+            ids(changes),
+            numbers(n + 1)
+              .slice(after)
+              .map(at => `r${at}`),
+          )
+        }
+    }
   })
 
   test('applies the batches of one transaction in the order of their calls', async () => {

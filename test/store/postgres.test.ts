@@ -163,6 +163,26 @@ suite('postgres server', () => {
     assert.equal(await first.revision(), 40)
   })
 
+  test('shows the changes of the server that its connections are to', async () => {
+    const url = await server.newDatabase()
+    await using store = await openPostgres(url)
+    for (const id of ['a', 'b', 'c', 'd']) await write(store, insert(id))
+    assert.deepEqual(ids(await store.changes(1, 9, 4)), ['b', 'c', 'd'])
+
+    // As a standby that lacks the latest commits has it, after a failover to it.
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query(`DELETE FROM change WHERE revision > 2; UPDATE counter SET revision = 2;
+      DELETE FROM resource WHERE id IN ('c', 'd')`)
+    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'adit'`)
+    await client.end()
+    await using other = await openPostgres(url)
+    for (const id of ['e', 'f']) await write(other, insert(id))
+    await answersAgain(store)
+    assert.deepEqual(ids(await store.changes(1, 9, 4)), ['b', 'e', 'f'])
+  })
+
   test('commits durably even where the database does not by default', async () => {
     const url = await server.newDatabase()
     await administer(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)

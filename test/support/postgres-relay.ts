@@ -56,7 +56,8 @@ export class PostgresRelay implements AsyncDisposable {
     this.#sockets.add(client)
     this.mostConnections = Math.max(this.mostConnections, this.#sockets.size)
     const slow = new Transform({
-      transform: (chunk, _, done) => void setTimeout(done, this.delayMs, null, chunk),
+      // A longer delay than the test must not keep its process.
+      transform: (chunk, _, done) => void setTimeout(done, this.delayMs, null, chunk).unref(),
     })
     const ended = (): void => {
       this.#sockets.delete(client)
