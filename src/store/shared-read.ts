@@ -1,10 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 /**
- * A read that callers share. One that comes while it runs gets the next result, not this one, so that it sees all that
- * was committed before it asked.
+ * A read that the callers of one turn of the event loop share, and those that come while the read before runs. It starts
+ * after all of their calls, so that each sees all that was committed before it asked.
  */
 export class SharedRead<Result> {
   readonly #read: () => Promise<Result>
-  #running: Promise<Result> | undefined
+  #running: Promise<unknown> | undefined
   #next: Promise<Result> | undefined
 
   constructor(read: () => Promise<Result>) {
@@ -12,20 +14,16 @@ export class SharedRead<Result> {
   }
 
   result(): Promise<Result> {
-    if (this.#running === undefined) return this.#start()
-    this.#next ??= this.#running.then(
-      () => this.#start(),
-      () => this.#start(),
-    )
+    this.#next ??= this.#readNext()
     return this.#next
   }
 
-  #start(): Promise<Result> {
+  async #readNext(): Promise<Result> {
+    await this.#running?.catch(() => undefined)
+    await nextTurn()
     this.#next = undefined
-    const running = this.#read().finally(() => {
-      if (this.#running === running) this.#running = undefined
-    })
-    this.#running = running
-    return running
+    const result = this.#read()
+    this.#running = result
+    return result
   }
 }

@@ -93,6 +93,20 @@ forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
     }
   })
 
+  test('reads a revision with all that was committed before the call', async () => {
+    await using stores = await openTwo()
+    const earlier: (Promise<number> | number)[] = []
+    for (const n of numbers(50)) {
+      const writing = write(stores.first, insert(`r${n}`))
+      earlier.push(stores.second.revision())
+      await writing
+      const calls = await Promise.all([stores.second.revision(), stores.second.revision()])
+      assert.deepEqual(calls, [n + 1, n + 1])
+    }
+    for (const [n, revision] of (await Promise.all(earlier)).entries())
+      assert.ok(revision === n || revision === n + 1, `${revision} at ${n}`)
+  })
+
   test('applies the batches of one transaction in the order of their calls', async () => {
     await using stores = await openTwo()
     const { first: store } = stores
