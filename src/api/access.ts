@@ -21,7 +21,8 @@ type RestrictedUse = 'api' | 'dashboard'
 
 /** Kinds that determine the owner of a token, and the allowed addresses. */
 const PRINCIPAL_KINDS = ['api_key', 'user', 'bot_user', 'service_user']
-const ADDRESS_KINDS = ['ip_restriction', 'ip_policy', 'ip_policy_rule']
+/** Not `ip_policy`: only its rules have addresses. */
+const ADDRESS_KINDS = ['ip_restriction', 'ip_policy_rule']
 
 /** Kinds whose changes may change what a caller is allowed. */
 export const ACCESS_KINDS: readonly string[] = [...PRINCIPAL_KINDS, ...ADDRESS_KINDS]
