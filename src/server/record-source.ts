@@ -178,20 +178,20 @@ class Reader {
       const changes = await store.changes(this.#revision, PAGE, latest)
       // A gap: changes were pruned before they were read, or it is another database.
       if (changes[0]?.revision !== this.#revision + 1) return this.load()
-      const batch = await this.#resolve(changes)
+      const batch = await this.#resolve(changes, latest)
       if (this.#stopped) return
       this.#revision = changes.at(-1)?.revision ?? latest
       if (batch.length > 0) guarded(this.#background, () => this.#follower.changes(batch))
     }
   }
 
-  /** Each row once, at its last change, as it is now. */
-  async #resolve(changes: readonly RowChange[]): Promise<SourceChange[]> {
+  /** Each row once, at its last change. */
+  async #resolve(changes: readonly RowChange[], known: number): Promise<SourceChange[]> {
     const ours = changes.filter(({ kind }) => this.#kinds.has(kind))
     if (ours.length === 0) return []
     const last = new Map(ours.map(({ id, revision }) => [id, revision]))
     const latest = ours.filter(({ id, revision }) => last.get(id) === revision)
-    const rows = await this.#options.store.getMany([...last.keys()])
+    const rows = await this.#options.store.changedRows(latest, known)
     const byId = new Map(rows.map(row => [row.id, row]))
     return latest.map(({ kind, id }) => {
       const row = byId.get(id)

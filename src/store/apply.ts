@@ -22,6 +22,7 @@ interface Counter {
 interface Progress {
   readonly start: Counter
   readonly changes: RowChange[]
+  readonly written: (Row | undefined)[]
   readonly events: EventRecord[]
 }
 
@@ -29,6 +30,8 @@ export interface CommittedGroup {
   readonly outcomes: readonly CommitOutcome[]
   /** In order, without gaps. */
   readonly changes: readonly RowChange[]
+  /** The row after each change; undefined if it was removed. */
+  readonly written: readonly (Row | undefined)[]
 }
 
 type Standing = Pick<Row, 'id' | 'kind' | 'version'>
@@ -75,7 +78,7 @@ function isRejectedLate(batch: Batch): boolean {
 /** One transaction for many batches. Neighbours that only insert a row each are inserted together. */
 export function* commitGroup(sql: Statements, batches: readonly Batch[]): Steps<CommittedGroup> {
   yield* query(sql.begin)
-  const progress: Progress = { start: yield* lockCounter(sql), changes: [], events: [] }
+  const progress: Progress = { start: yield* lockCounter(sql), changes: [], written: [], events: [] }
   const outcomes: CommitOutcome[] = []
   const rows = batches.map(onlyRow)
   let inserted = new Set<string>()
@@ -89,15 +92,15 @@ export function* commitGroup(sql: Statements, batches: readonly Batch[]): Steps<
     outcomes.push(refusal ? { ok: false, refusal } : { ok: true, revision: latestRevision(progress) })
   }
 
-  const { changes, events } = progress
+  const { changes, written, events } = progress
   // Then nothing was written, or nothing that may stay.
   if (changes.length === 0 && events.length === 0) {
     yield* query(sql.rollback)
-    return { outcomes, changes }
+    return { outcomes, changes, written }
   }
   yield* writeLog(sql, progress)
   yield* query(sql.commit)
-  return { outcomes, changes }
+  return { outcomes, changes, written }
 }
 
 /**
@@ -128,6 +131,7 @@ function* insertTogether(
   return {
     outcomes: rows.map((_, index) => ({ ok: true, revision: first + index })),
     changes: rows.map(({ kind, id }, index) => ({ revision: first + index, kind, id, op: 'insert' })),
+    written: rows,
   }
 }
 
@@ -153,14 +157,14 @@ function* insertRows(sql: Statements, rows: readonly Row[]): Steps<Set<string>> 
 }
 
 function recordInserted(
-  { kind, id }: Row,
+  row: Row,
   batch: Batch,
   inserted: Set<string>,
   progress: Progress,
 ): CommitRefusal | undefined {
   // Of several batches with the same row, the first has inserted it.
-  if (!inserted.delete(id)) return { reason: 'exists', id }
-  record({ kind, id, op: 'insert' }, progress)
+  if (!inserted.delete(row.id)) return { reason: 'exists', id: row.id }
+  record({ op: 'insert', row }, progress)
   progress.events.push(...eventsOf(batch))
   return undefined
 }
@@ -208,14 +212,14 @@ function* applyBatch(
   progress: Progress,
   isAlone: boolean,
 ): Steps<CommitRefusal | undefined> {
-  const { changes, events } = progress
-  const before = [changes.length, events.length] as const
+  const { changes, written, events } = progress
+  const before = [changes.length, written.length, events.length] as const
   const isGuarded = !isAlone && isRejectedLate(batch)
   if (isGuarded) yield* query(sql.savepoint)
   const refusal = yield* applyWrites(sql, batch, progress)
   if (refusal !== undefined) {
     if (isGuarded) yield* query(sql.undo)
-    ;[changes.length, events.length] = before
+    ;[changes.length, written.length, events.length] = before
   }
   if (isGuarded) yield* query(sql.release)
   return refusal
@@ -279,7 +283,7 @@ function* put(
   if (op === 'insert' && written.length === 0) return { reason: 'exists', id }
   if (refs.length > 0) yield* query(sql.insertReferences, idList(refs), id)
   const refusal = yield* claim(sql, entry)
-  return refusal ?? record({ kind, id, op }, progress)
+  return refusal ?? record({ op, row: entry.row }, progress)
 }
 
 function* claim(sql: Statements, { row, claims }: RowEntry): Steps<CommitRefusal | undefined> {
@@ -307,11 +311,16 @@ function* remove(
   if (typeof dependent?.id === 'string') return { reason: 'in_use', id, by: dependent.id }
 
   yield* query(sql.removeRow, id)
-  return record({ kind: row.kind, id, op: 'remove' }, progress)
+  return record({ op: 'remove', row }, progress)
 }
 
-function record({ kind, id, op }: Omit<RowChange, 'revision'>, progress: Progress): undefined {
+type Recorded =
+  { readonly op: 'insert' | 'update'; readonly row: Row } | { readonly op: 'remove'; readonly row: Standing }
+
+function record({ op, row }: Recorded, progress: Progress): undefined {
+  const { kind, id } = row
   progress.changes.push({ revision: latestRevision(progress) + 1, kind, id, op })
+  progress.written.push(op === 'remove' ? undefined : row)
 }
 
 function* standingRows(sql: Statements, ids: readonly string[]): Steps<Map<string, Standing>> {

@@ -1,6 +1,18 @@
-import type { RowChange } from '#store/store.ts'
+import type { CommittedGroup } from '#store/apply.ts'
+import type { Row, RowChange } from '#store/store.ts'
 
 const MOST = 1000
+/** Larger rows are read again: 2,000 of them would take too much memory. */
+const MAX_BODY = 4096
+
+/** What a reader needs to see. */
+interface Needed {
+  readonly after: number
+  /** It has read this revision. */
+  readonly known: number
+  /** How many connections the engine has opened: a new one may be to a server that lacks the latest commits. */
+  readonly connections: number
+}
 
 /**
  * The latest changes of this process, without gaps. Several readers follow each commit, and need no query for what they
@@ -8,35 +20,42 @@ const MOST = 1000
  */
 export class RecentChanges {
   #changes: RowChange[] = []
+  #rows: (Row | undefined)[] = []
   #connections = 0
 
   /** `connections`: how many the engine had opened before the commit. */
-  add(changes: readonly RowChange[], connections: number): void {
-    if (connections !== this.#connections || !this.#continuesWith(changes)) this.#changes = []
+  add({ changes, written }: CommittedGroup, connections: number): void {
+    if (connections !== this.#connections || !this.#continuesWith(changes)) this.clear()
     this.#connections = connections
     this.#changes.push(...changes)
+    this.#rows.push(...written.map(row => (row && row.body.length <= MAX_BODY ? row : undefined)))
     // In larger steps: to move all for each commit would cost more than to keep twice as many.
-    if (this.#changes.length > 2 * MOST) this.#changes = this.#changes.slice(-MOST)
+    if (this.#changes.length <= 2 * MOST) return
+    this.#changes = this.#changes.slice(-MOST)
+    this.#rows = this.#rows.slice(-MOST)
   }
 
   clear(): void {
     this.#changes = []
+    this.#rows = []
   }
 
-  /**
-   * Changes after a revision; undefined if some of them until the revision `known` may only be in the database, or if the
-   * engine has opened a connection since: it may be to another server, which may lack the latest commits.
-   */
-  after(
-    revision: number,
-    limit: number,
-    { known, connections }: { readonly known: number; readonly connections: number },
-  ): RowChange[] | undefined {
+  /** The changes; undefined if some of them may only be in the database. */
+  changes(needed: Needed, limit: number): RowChange[] | undefined {
+    const start = this.#startOf(needed)
+    return start === undefined ? undefined : this.#changes.slice(start, start + limit)
+  }
+
+  /** The row after a change; undefined if it may only be in the database. */
+  row({ revision }: RowChange, needed: Omit<Needed, 'after'>): Row | undefined {
+    const index = this.#startOf({ ...needed, after: revision - 1 })
+    return index === undefined ? undefined : this.#rows[index]
+  }
+
+  #startOf({ after, known, connections }: Needed): number | undefined {
     const [first, last] = [this.#changes[0]?.revision, this.#changes.at(-1)?.revision]
     if (first === undefined || last === undefined || connections !== this.#connections) return undefined
-    if (first > revision + 1 || last < known) return undefined
-    const start = revision + 1 - first
-    return this.#changes.slice(start, start + limit)
+    return first > after + 1 || last < known ? undefined : after + 1 - first
   }
 
   #continuesWith([next]: readonly RowChange[]): boolean {

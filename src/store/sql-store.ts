@@ -108,10 +108,22 @@ export class SqlStore implements Store {
 
   async changes(after: number, limit: number, known?: number): Promise<RowChange[]> {
     const { alone, connections } = this.#engine
-    const needed = known ?? (alone ? after : Infinity)
-    const recent = this.#recent.after(after, limit, { known: needed, connections })
+    const needed = { after, known: known ?? (alone ? after : Infinity), connections }
+    const recent = this.#recent.changes(needed, limit)
     if (recent !== undefined) return recent
     return (await this.#read(this.#sql.changes, after, limit)).map(toChange)
+  }
+
+  async changedRows(changes: readonly RowChange[], known: number): Promise<Row[]> {
+    const { connections } = this.#engine
+    const kept: Row[] = []
+    const others: string[] = []
+    for (const change of changes) {
+      const row = this.#recent.row(change, { known, connections })
+      if (row) kept.push(row)
+      else if (change.op !== 'remove') others.push(change.id)
+    }
+    return others.length === 0 ? kept : [...kept, ...(await this.getMany(others))]
   }
 
   async events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]> {
@@ -184,11 +196,12 @@ export class SqlStore implements Store {
   async #commitGroup(batches: readonly (readonly Write[])[]): Promise<readonly CommitOutcome[]> {
     this.#revision = undefined
     const { connections } = this.#engine
-    const { outcomes, changes } = await this.#runGroup(batches)
+    const group = await this.#runGroup(batches)
+    const { outcomes } = group
     const latest = outcomes.findLast(outcome => outcome.ok)
     if (latest) {
       this.#revision = latest.revision
-      this.#recent.add(changes, connections)
+      this.#recent.add(group, connections)
       for (const listener of this.#listeners) listener()
     }
     return outcomes

@@ -115,6 +115,11 @@ export interface Store extends AsyncDisposable {
    * revision `known` may not need a query; later changes may be missing then.
    */
   changes(after: number, limit: number, known?: number): Promise<RowChange[]>
+  /**
+   * The rows of these changes, as they are now or were after them, in no particular order; without those that were
+   * removed. `known` as above.
+   */
+  changedRows(changes: readonly RowChange[], known: number): Promise<Row[]>
   /** The outbox in the order of commits: events after the one with sequence number `after`. */
   events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]>
   /** The sequence number of the latest event, pruned or not; 0 before the first one. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CommitOutcome, Store } from '#store/store.ts'
 import { forEachDriver } from './drivers.ts'
-import { domain, event, ids, insert, remove, update, write } from './writes.ts'
+import { domain, event, ids, insert, remove, row, update, write } from './writes.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
@@ -11,10 +11,10 @@ const accepted = (outcomes: readonly CommitOutcome[]) => outcomes.filter(outcome
 /** Adds one to the number in the row's body, again whenever another writer was faster. */
 async function increment(store: Store, id: string): Promise<void> {
   for (;;) {
-    const row = await store.get(id)
-    assert.ok(row)
-    const body = String(Number(row.body) + 1)
-    const outcome = await store.commit([update(id, row.version + 1, { body })])
+    const found = await store.get(id)
+    assert.ok(found)
+    const body = String(Number(found.body) + 1)
+    const outcome = await store.commit([update(id, found.version + 1, { body })])
     if (outcome.ok) return
     assert.deepEqual(outcome.refusal, { reason: 'stale', id })
   }
@@ -93,18 +93,58 @@ forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
     }
   })
 
+  test('shows the rows of changes as they are now or were after them', async () => {
+    await using stores = await openTwo()
+    const { first, second } = stores
+    const large = JSON.stringify('x'.repeat(10_000))
+    await write(first, insert('a'), insert('b'), insert('c', { body: large }))
+    await write(second, update('b', 2))
+    await write(first, update('a', 2), remove('c'), insert('d', { body: large }))
+    await write(first, update('a', 3), insert('e'))
+    const known = await first.revision()
+    const rows = [row('a', { version: 3 }), row('b', { version: 2 }), row('d', { body: large }), row('e')]
+    for (const store of [first, second])
+      for (let after = 0; after < known; after += 1) {
+        const changes = await store.changes(after, 99, known)
+        const last = new Map(changes.map(change => [change.id, change]))
+        const found = await store.changedRows([...last.values()], known)
+        assert.deepEqual(
+          found.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+          rows.filter(({ id }) => last.has(id)),
+        )
+      }
+  })
+
+  test('never shows a row older than it was read before', async () => {
+    await using stores = await openTwo()
+    const { first, second } = stores
+    await write(first, insert('a'))
+    for (const [n, store] of [second, first, second].entries()) await write(store, update('a', n + 2))
+    const versions: (number | undefined)[] = []
+    // A reader that knew only the second revision may see the fourth.
+    for (const [after, known] of [
+      [1, 2],
+      [2, 4],
+      [3, 4],
+    ] as const) {
+      const [found] = await first.changedRows(await first.changes(after, 1, known), known)
+      versions.push(found?.version)
+    }
+    assert.deepEqual(versions, name === 'sqlite' ? [2, 3, 4] : [4, 4, 4])
+  })
+
   test('reads a revision with all that was committed before the call', async () => {
     await using stores = await openTwo()
-    const earlier: (Promise<number> | number)[] = []
+    const revision = async () => stores.second.revision()
+    const earlier: Promise<number>[] = []
     for (const n of numbers(50)) {
       const writing = write(stores.first, insert(`r${n}`))
-      earlier.push(stores.second.revision())
+      earlier.push(revision())
       await writing
-      const calls = await Promise.all([stores.second.revision(), stores.second.revision()])
-      assert.deepEqual(calls, [n + 1, n + 1])
+      assert.deepEqual(await Promise.all([revision(), revision()]), [n + 1, n + 1])
     }
-    for (const [n, revision] of (await Promise.all(earlier)).entries())
-      assert.ok(revision === n || revision === n + 1, `${revision} at ${n}`)
+    for (const [n, early] of (await Promise.all(earlier)).entries())
+      assert.ok(early === n || early === n + 1, `${early} at ${n}`)
   })
 
   test('applies the batches of one transaction in the order of their calls', async () => {
@@ -164,8 +204,8 @@ forEachDriver('store under concurrent writers', ({ name, newDatabase }) => {
     await using stores = await openTwo()
     await write(stores.first, insert('n', { body: '0' }))
     await Promise.all(numbers(24).map(n => increment(stores.either(n), 'n')))
-    const row = await stores.first.get('n')
-    assert.deepEqual([row?.body, row?.version], ['24', 25])
+    const found = await stores.first.get('n')
+    assert.deepEqual([found?.body, found?.version], ['24', 25])
   })
 
   test('gives a claim to one of many', async () => {
