@@ -39,7 +39,7 @@ export async function openParts(
   >,
 ): Promise<GatewayParts & { readonly source: RecordSource }> {
   const source = new RecordSource({ store, sealer, log: rest.log })
-  store.onCommit(() => source.notify())
+  store.onCommit(revision => source.notify(revision))
   const root = await openLocalRoot({ store, sealer, dataDir: settings.data_dir })
   const keys = await openGatewayKeys(store, sealer)
   const cluster = await openCluster({ settings, version, root, source, ...rest })

@@ -17,6 +17,9 @@ const published: ReadonlyMap<string, Kind> = new Map(
   Object.values(collections).map(kind => [kind.name, kind]),
 )
 
+/** The revision that a reader is to reach. */
+type Target = number | 'latest'
+
 interface RecordSourceOptions {
   readonly store: Store
   readonly sealer: Sealer
@@ -28,7 +31,7 @@ interface RecordSourceOptions {
 /** Feeds the gateway with the store's rows. While the store fails, the last known state is used. */
 export class RecordSource implements Source {
   readonly #options: RecordSourceOptions
-  readonly #wakers = new Set<() => void>()
+  readonly #wakers = new Set<(target: Target) => void>()
   readonly #readers = new Set<Reader>()
   #failures = 0
 
@@ -46,9 +49,9 @@ export class RecordSource implements Source {
     return this.#failures
   }
 
-  /** A write was committed: read it now instead of at the next poll. */
-  notify(): void {
-    for (const wake of this.#wakers) wake()
+  /** A write was committed, as this revision if it is known: read it now instead of at the next poll. */
+  notify(target: Target = 'latest'): void {
+    for (const wake of this.#wakers) wake(target)
   }
 
   /** Resolves when the followers have applied all changes of which they were notified, or could not read them. */
@@ -66,7 +69,7 @@ export class RecordSource implements Source {
     const reader = new Reader({ ...this.#options, failed }, new Set(kinds), follower)
     await reader.load()
     this.#readers.add(reader)
-    const wake = () => reader.wake()
+    const wake = (target: Target) => reader.wake(target)
     this.#wakers.add(wake)
     // Writes between the snapshot and here sent no notification.
     reader.wake()
@@ -89,7 +92,9 @@ class Reader {
   readonly #follower: Follower
   #revision = 0
   #running = false
-  #again = false
+  #target: Target | undefined
+  /** Rows were read from the database, so some may be newer than the revision: the next one must be read after them. */
+  #isAhead = true
   #pass: Promise<void> = Promise.resolve()
   #nextPass = Promise.withResolvers<void>()
   #stopped = false
@@ -108,7 +113,7 @@ class Reader {
 
   /** The end of the pass that reads what was committed until now; not of all passes, which may never end. */
   get applied(): Promise<void> {
-    return this.#again ? this.#nextPass.promise : this.#pass
+    return this.#target === undefined ? this.#pass : this.#nextPass.promise
   }
 
   /** An error of a follower is its own: the store was read, and the others continue. */
@@ -121,8 +126,8 @@ class Reader {
     clearTimeout(this.#timer)
   }
 
-  wake(): void {
-    this.#again = true
+  wake(target: Target = 'latest'): void {
+    if (this.#target !== 'latest') this.#target = target
     if (!this.#running) void inBackground(this.#background, () => this.#run())
   }
 
@@ -130,6 +135,7 @@ class Reader {
   async load(): Promise<void> {
     const { store } = this.#options
     const revision = await store.revision()
+    this.#isAhead = true
     const rows: SourceRow[] = []
     for (const kind of this.#kinds) for await (const row of rowsOf(store, kind)) rows.push(this.#open(row))
     if (this.#stopped) return
@@ -141,9 +147,10 @@ class Reader {
     this.#running = true
     clearTimeout(this.#timer)
     try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false
-        await this.#runPass()
+      while (this.#target !== undefined && !this.#stopped) {
+        const target = this.#target
+        this.#target = undefined
+        await this.#runPass(target)
       }
       this.#failing = false
     } catch (error) {
@@ -157,21 +164,23 @@ class Reader {
     this.#timer = setTimeout(() => this.wake(), this.#options.pollMs ?? POLL_MS).unref()
   }
 
-  async #runPass(): Promise<void> {
+  async #runPass(target: Target): Promise<void> {
     const { promise, resolve } = this.#nextPass
     this.#nextPass = Promise.withResolvers()
     this.#pass = promise
     try {
-      await this.#catchUp()
+      await this.#catchUp(target)
     } finally {
       resolve()
     }
   }
 
   /** Later changes than the latest at its start have a pass of their own. */
-  async #catchUp(): Promise<void> {
+  async #catchUp(target: Target): Promise<void> {
     const { store } = this.#options
-    const latest = await store.revision()
+    const isKnown = target !== 'latest' && target > this.#revision && !this.#isAhead
+    const latest = isKnown ? target : await store.revision()
+    this.#isAhead = false
     // It is another database.
     if (latest < this.#revision) return this.load()
     while (this.#revision < latest) {
@@ -191,12 +200,18 @@ class Reader {
     if (ours.length === 0) return []
     const last = new Map(ours.map(({ id, revision }) => [id, revision]))
     const latest = ours.filter(({ id, revision }) => last.get(id) === revision)
-    const rows = await this.#options.store.changedRows(latest, known)
+    const recent = this.#isAhead ? undefined : this.#options.store.recentRows(latest, known)
+    const rows = recent ?? (await this.#read(latest))
     const byId = new Map(rows.map(row => [row.id, row]))
     return latest.map(({ kind, id }) => {
       const row = byId.get(id)
       return row === undefined ? { op: 'remove', kind, id } : { op: 'put', row: this.#open(row) }
     })
+  }
+
+  #read(changes: readonly RowChange[]): Promise<Row[]> {
+    this.#isAhead = true
+    return this.#options.store.getMany(changes.map(({ id }) => id))
   }
 
   #open(row: Row): SourceRow {

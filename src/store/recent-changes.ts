@@ -46,10 +46,17 @@ export class RecentChanges {
     return start === undefined ? undefined : this.#changes.slice(start, start + limit)
   }
 
-  /** The row after a change; undefined if it may only be in the database. */
-  row({ revision }: RowChange, needed: Omit<Needed, 'after'>): Row | undefined {
-    const index = this.#startOf({ ...needed, after: revision - 1 })
-    return index === undefined ? undefined : this.#rows[index]
+  /** The rows that the changes wrote; undefined if some of them may only be in the database. */
+  rows(changes: readonly RowChange[], needed: Omit<Needed, 'after'>): Row[] | undefined {
+    const rows: Row[] = []
+    for (const { op, revision } of changes) {
+      if (op === 'remove') continue
+      const index = this.#startOf({ ...needed, after: revision - 1 })
+      const row = index === undefined ? undefined : this.#rows[index]
+      if (row === undefined) return undefined
+      rows.push(row)
+    }
+    return rows
   }
 
   #startOf({ after, known, connections }: Needed): number | undefined {

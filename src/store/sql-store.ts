@@ -47,7 +47,7 @@ export class SqlStore implements Store {
   /** Every API request needs it: those that come at once share a query. */
   readonly #sharedRevision = new SharedRead(() => this.#readRevision())
   #closing: Promise<void> | undefined
-  readonly #listeners: (() => void)[] = []
+  readonly #listeners: ((revision: number) => void)[] = []
 
   constructor(engine: Engine) {
     const sql = statements(engine.dialect)
@@ -87,7 +87,7 @@ export class SqlStore implements Store {
     return this.#group.commit(batch)
   }
 
-  onCommit(listener: () => void): void {
+  onCommit(listener: (revision: number) => void): void {
     this.#listeners.push(listener)
   }
 
@@ -114,16 +114,8 @@ export class SqlStore implements Store {
     return (await this.#read(this.#sql.changes, after, limit)).map(toChange)
   }
 
-  async changedRows(changes: readonly RowChange[], known: number): Promise<Row[]> {
-    const { connections } = this.#engine
-    const kept: Row[] = []
-    const others: string[] = []
-    for (const change of changes) {
-      const row = this.#recent.row(change, { known, connections })
-      if (row) kept.push(row)
-      else if (change.op !== 'remove') others.push(change.id)
-    }
-    return others.length === 0 ? kept : [...kept, ...(await this.getMany(others))]
+  recentRows(changes: readonly RowChange[], known: number): Row[] | undefined {
+    return this.#recent.rows(changes, { known, connections: this.#engine.connections })
   }
 
   async events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]> {
@@ -202,7 +194,7 @@ export class SqlStore implements Store {
     if (latest) {
       this.#revision = latest.revision
       this.#recent.add(group, connections)
-      for (const listener of this.#listeners) listener()
+      for (const listener of this.#listeners) listener(latest.revision)
     }
     return outcomes
   }

@@ -102,8 +102,11 @@ export interface Store extends AsyncDisposable {
    * acknowledged: after a lost connection the batch may still have been committed.
    */
   commit(batch: readonly Write[]): Promise<CommitOutcome>
-  /** Calls back after each batch that this process has committed, so that it need not poll for its own writes. */
-  onCommit(listener: () => void): void
+  /**
+   * Calls back after each group of batches that this process has committed, with the revision of the last, so that it
+   * need not poll for its own writes.
+   */
+  onCommit(listener: (revision: number) => void): void
   /**
    * The number of the latest change; every insert, update and remove raises it by exactly one. Not a promise if it is
    * known without a read.
@@ -116,10 +119,10 @@ export interface Store extends AsyncDisposable {
    */
   changes(after: number, limit: number, known?: number): Promise<RowChange[]>
   /**
-   * The rows of these changes, as they are now or were after them, in no particular order; without those that were
-   * removed. `known` as above.
+   * The rows that these changes wrote, as far as no query is needed: undefined if one of them, or a change between them
+   * and the revision `known`, may only be in the database.
    */
-  changedRows(changes: readonly RowChange[], known: number): Promise<Row[]>
+  recentRows(changes: readonly RowChange[], known: number): Row[] | undefined
   /** The outbox in the order of commits: events after the one with sequence number `after`. */
   events(after: number, limit: number): Promise<(EventRecord & { readonly sequence: number })[]>
   /** The sequence number of the latest event, pruned or not; 0 before the first one. */

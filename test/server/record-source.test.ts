@@ -295,6 +295,62 @@ suite('the source of records', () => {
   })
 })
 
+test('a record never becomes older, whatever two servers write while it is read', async () => {
+  await using closing = new AsyncDisposableStack()
+  const database = closing.adopt(await startPostgres(), each => each.stop())
+  const databaseUrl = await database.newDatabase()
+  const store = closing.use(await openStore({ databaseUrl, dataDir: '' }))
+  const other = closing.use(await openStore({ databaseUrl, dataDir: '' }))
+  const first = row('credential', { acl: [] })
+  const update = (by: Store, version: number) =>
+    by.commit([{ op: 'update', entry: { row: { ...first, version }, refs: [], claims: [] } }])
+  await insert(store, [first])
+
+  let beforeRead: (() => Promise<unknown>) | undefined
+  const interrupted = new Proxy(store, {
+    get: (target, name: keyof Store) => {
+      const value: unknown = target[name]
+      if (typeof value !== 'function') return value
+      return (...given: unknown[]) => {
+        const call = () => value.apply(target, given) as unknown
+        const between = name === 'getMany' ? beforeRead : undefined
+        beforeRead = name === 'getMany' ? undefined : beforeRead
+        return between ? between().then(call) : call()
+      }
+    },
+  })
+  const source = new RecordSource({
+    store: interrupted,
+    sealer: new Sealer(randomBytes(32)),
+    log,
+    pollMs: 600_000,
+  })
+  store.onCommit(revision => source.notify(revision))
+  const versions: number[] = []
+  const seen = (rows: readonly { readonly version: number }[]) =>
+    versions.push(...rows.map(({ version }) => version))
+  const stop = await source.watch(['credential'], {
+    snapshot: seen,
+    changes: batch => void seen(batch.flatMap(change => (change.op === 'put' ? [change.row] : []))),
+  })
+  closing.defer(stop)
+  await source.refresh()
+
+  // The third version is this server's own, and known to its reader, which has read the fourth meanwhile.
+  await update(other, 2)
+  beforeRead = async () => {
+    await update(store, 3)
+    await update(other, 4)
+  }
+  await source.refresh()
+  await source.applied()
+  assert.equal(versions.at(-1), 4)
+  assert.deepEqual(
+    versions,
+    versions.toSorted((a, b) => a - b),
+  )
+})
+
 test('a hundred thousand records are loaded in time', () => {
   const records = new Records()
   const make = (at: number, version = 1) => ({

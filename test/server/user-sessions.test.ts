@@ -34,7 +34,7 @@ const sessionsIn = (store: Store) => store.list('application_session', { limit: 
 const usersIn = (store: Store) => store.list('application_user', { limit: 1000 })
 
 /** Resolves when a commit was made. */
-const committed = (store: Store): Promise<void> => new Promise(resolve => store.onCommit(resolve))
+const committed = (store: Store): Promise<void> => new Promise(resolve => store.onCommit(() => resolve()))
 
 forEachDriver('sign-ins', ({ newDatabase }) => {
   const open = async () => (await newDatabase())()
