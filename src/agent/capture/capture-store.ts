@@ -57,7 +57,7 @@ export class CaptureStore {
   }
 
   clear(): void {
-    for (const exchange of this.#exchanges) exchange.isKept = false
+    for (const exchange of this.#exchanges) exchange.evict()
     this.#exchanges = []
     this.#first = 0
     this.#bytes = 0
@@ -108,7 +108,7 @@ export class CaptureStore {
       const oldest = this.#exchanges[this.#first]
       if (oldest === undefined) return
       this.#first++
-      oldest.isKept = false
+      oldest.evict()
       this.#bytes -= EXCHANGE_BYTES + oldest.request.kept + oldest.response.kept
     }
     // Not each time: moving the others costs more than keeping a few for longer.

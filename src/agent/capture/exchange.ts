@@ -1,10 +1,16 @@
 import type { RequestLine } from '#agent/request-tap.ts'
+import { BlockPool } from '#tunnel/block-pool.ts'
 
 const HEAD_END = '\r\n\r\n'
 const NOTHING = Buffer.alloc(0)
 const BLOCK_BYTES = 65_536
-/** A longer beginning gets a buffer of its own. */
+/** A longer beginning gets blocks of its own. */
 const MAX_SHARED = 4096
+/**
+ * For what is longer. Evicted messages leave their blocks to new ones: V8 answers new memory beside the heap with
+ * collections of the whole heap.
+ */
+const longMemory = new BlockPool(8192, 256)
 
 /** Small beginnings of messages share blocks, because a buffer for each would cost more than its bytes. */
 let block: Buffer = NOTHING
@@ -26,14 +32,17 @@ export class CapturedMessage {
   #block: Buffer | undefined
   #from = 0
   #to = 0
-  #pieces: Buffer[] | undefined
+  /** The rest, in blocks of `longMemory`. */
+  #rest: Buffer[] | undefined
+  #restBytes = 0
   #kept = 0
   #size = 0
 
   /** Head and body as they passed, up to the limit. */
   get raw(): Buffer {
     const beginning = this.#block?.subarray(this.#from, this.#to) ?? NOTHING
-    return this.#pieces === undefined ? beginning : Buffer.concat([beginning, ...this.#pieces])
+    if (this.#rest === undefined) return beginning
+    return Buffer.concat([beginning, ...this.#rest], beginning.length + this.#restBytes)
   }
 
   get head(): Buffer {
@@ -65,9 +74,27 @@ export class CapturedMessage {
       this.#from = shared(kept)
       this.#to = this.#from + room
       this.#block = block
-    } else (this.#pieces ??= []).push(Buffer.from(kept))
+    } else this.#append(kept)
     this.#kept += room
     return room
+  }
+
+  /** Releases what is longer than a beginning; it cannot be read any more. */
+  evict(): void {
+    for (const part of this.#rest ?? []) longMemory.release(part)
+    this.#rest = undefined
+  }
+
+  #append(bytes: Buffer): void {
+    const rest = (this.#rest ??= [])
+    let last = rest.at(-1)
+    for (let at = 0; at < bytes.length;) {
+      const filled = this.#restBytes % longMemory.bytes
+      if (last === undefined || filled === 0) rest.push((last = longMemory.take()))
+      const copied = bytes.copy(last, filled, at)
+      this.#restBytes += copied
+      at += copied
+    }
   }
 }
 
@@ -89,14 +116,13 @@ export class CapturedExchange {
   readonly startedAt = Date.now()
   readonly request = new CapturedMessage()
   readonly response = new CapturedMessage()
-  /** False once it was evicted or cleared. */
-  isKept = true
   readonly #number: number
   readonly #begun = performance.now()
   #status: number | undefined
   #firstByteMs: number | undefined
   #durationMs: number | undefined
   #isComplete = false
+  #isKept = true
 
   /** `number` counts the exchanges of a store. */
   constructor({ tunnelName, clientAddr, line, replayOf }: ExchangeStart, number: number) {
@@ -111,6 +137,11 @@ export class CapturedExchange {
   get id(): string {
     const time = this.startedAt.toString(16).padStart(12, '0')
     return `airt_${time}${this.#number.toString(16).padStart(6, '0')}`
+  }
+
+  /** False once it was evicted or cleared. */
+  get isKept(): boolean {
+    return this.#isKept
   }
 
   /** Of the final response; undefined until its head is complete. */
@@ -130,6 +161,12 @@ export class CapturedExchange {
   /** The whole response passed; false when the connection ended before. */
   get isComplete(): boolean {
     return this.#isComplete
+  }
+
+  evict(): void {
+    this.#isKept = false
+    this.request.evict()
+    this.response.evict()
   }
 
   respond(status: number, now: number): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { CaptureStore } from '#agent/capture/capture-store.ts'
 import { CaptureTap } from '#agent/capture/capture-tap.ts'
+import type { CapturedExchange } from '#agent/capture/exchange.ts'
 
 const limits = { maxExchanges: 5, maxBytes: 1_000_000, maxMessageBytes: 10_000 }
 const get = Buffer.from('GET / HTTP/1.1\r\n\r\n')
@@ -38,6 +39,33 @@ suite('captured exchanges', () => {
     assert.deepEqual([newest?.request.kept, newest?.request.isTruncated], [10_000, true])
     assert.equal(newest?.request.size, post(20_000).length)
     assert.ok(store.size > 1)
+  })
+
+  test('have their own bytes, also in memory that evicted ones have left', () => {
+    const store = new CaptureStore({ maxExchanges: 1000, maxBytes: 300_000, maxMessageBytes: 100_000 })
+    const tap = new CaptureTap({ store, tunnelName: 't' }, '192.0.2.1:1')
+    const body = (at: number): Buffer => Buffer.alloc(20_000 + at, `${at},`)
+    let oldest: CapturedExchange | undefined
+    for (let at = 0; at < 60; at++) {
+      tap.sent(get)
+      tap.received(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${20_000 + at}\r\n\r\n`))
+      for (let from = 0; from < body(at).length; from += 7001)
+        tap.received(body(at).subarray(from, from + 7001))
+      oldest ??= store.list()[0]
+    }
+    const numbers = store.list().map(({ response }) => {
+      const [, length] = /Content-Length: (\d+)/.exec(response.head.toString()) ?? []
+      const at = Number(length) - 20_000
+      assert.deepEqual(response.raw.subarray(response.head.length), body(at))
+      return at
+    })
+    assert.deepEqual(
+      numbers,
+      numbers.toSorted((a, b) => b - a),
+    )
+    assert.ok(numbers.length > 5 && numbers.length < 20, `${numbers.length} are kept`)
+    assert.equal(oldest?.isKept, false)
+    assert.ok(!oldest.response.raw.includes('59,'), 'an evicted one shows bytes of a later one')
   })
 
   test('have the body that the method allows, also if the service repeats its head', () => {
