@@ -111,7 +111,10 @@ export interface RoutingSection {
   route: RouteInfo | undefined
   /** How many modules have allowed the request. */
   modulesPassed: number
-  /** When the first module got the request, and when each passed it on, by `performance.now`; absent without modules. */
+  /**
+   * When the first module got the request, and when each passed it on, by `performance.now`; NaN for those that have not,
+   * absent without modules.
+   */
   moduleTimes: number[] | undefined
 }
 

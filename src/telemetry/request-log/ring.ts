@@ -2,6 +2,7 @@ import type { ErrorName } from '#base/errors.ts'
 import { wallTime } from '#base/wall-time.ts'
 import type { Reply, HttpClientConnection } from '#http/exchange.ts'
 import type { RequestHead } from '#http/head.ts'
+import { ModuleTimes } from '#telemetry/request-log/module-times.ts'
 import { bytesReceived, bytesSent } from '#telemetry/transferred.ts'
 import type { RequestContext, RouteInfo } from '#http/request-context.ts'
 
@@ -25,7 +26,7 @@ export interface KeptRequest {
   readonly refusal: ErrorName | undefined
   readonly route: Pick<RouteInfo, 'edgeId' | 'routeId' | 'modules'> | undefined
   readonly passed: number
-  /** As in the routing section, after the start of the request. */
+  /** When the first module got it and when each passed it on, after the start of the request. */
   readonly moduleTimes: readonly number[]
   readonly replayOf: string | undefined
   /** Milliseconds; undefined without TLS, and when a connection was open. */
@@ -92,7 +93,7 @@ export class RequestRing {
   readonly #backendIds: (string | undefined)[]
   readonly #refusals: (ErrorName | undefined)[]
   readonly #notes: (readonly string[] | undefined)[]
-  readonly #moduleTimes: (readonly number[] | undefined)[]
+  readonly #moduleTimes: ModuleTimes
   readonly #replayed: (string | undefined)[]
   /** The endpoint of each slot. */
   readonly #endpoints: (LoggedEndpoint | undefined)[]
@@ -115,7 +116,7 @@ export class RequestRing {
     this.#backendIds = Array.from({ length: size })
     this.#refusals = Array.from({ length: size })
     this.#notes = Array.from({ length: size })
-    this.#moduleTimes = Array.from({ length: size })
+    this.#moduleTimes = new ModuleTimes(size)
     this.#replayed = Array.from({ length: size })
     this.#endpoints = Array.from({ length: size })
     this.#numbers = new Float64Array(size)
@@ -143,7 +144,7 @@ export class RequestRing {
     this.#backendIds[slot] = context.backendId
     this.#refusals[slot] = reply.refusal
     this.#notes[slot] = context.notes
-    this.#moduleTimes[slot] = context.moduleTimes
+    this.#moduleTimes.put(slot, context.moduleTimes, context.begun)
     this.#replayed[slot] = context.replayOf
   }
 
@@ -293,7 +294,7 @@ export class RequestRing {
       refusal: this.#refusals[slot],
       route: this.#routes[slot],
       passed: bytes[at + passedAt] ?? 0,
-      moduleTimes: (this.#moduleTimes[slot] ?? []).map(moment => moment - double(begunAt)),
+      moduleTimes: this.#moduleTimes.of(slot),
       replayOf: this.#replayed[slot],
       tlsMs: known(float(tlsMsAt)),
       dialMs: known(float(dialMsAt)),

@@ -88,6 +88,21 @@ suite('the last requests', () => {
     assert.deepEqual([kept.ring.of(fresh)?.path, kept.ring.of(fresh)?.whole], ['/new', false])
   })
 
+  test('have the times of their own modules, as far as they came', () => {
+    const kept = new Kept(1)
+    const timesOf = (after: readonly number[] | undefined): readonly number[] | undefined => {
+      const context = new RequestContext()
+      context.routing.moduleTimes = after?.map(ms => context.begun + ms)
+      const { client, head } = request()
+      kept.ring.put(client, head, reply, context)
+      return kept.ring.of(context)?.moduleTimes
+    }
+    const rounded = (times: readonly number[] | undefined) => times?.map(ms => Math.round(ms * 100) / 100)
+    assert.deepEqual(rounded(timesOf([0.25, 1.5, Number.NaN])), [0.25, 1.5])
+    assert.deepEqual(timesOf(undefined), [])
+    assert.ok((timesOf(Array.from({ length: 100 }, (_, at) => at))?.length ?? 0) < 100)
+  })
+
   test('are none where none are to be kept', () => {
     const kept = new Kept(0)
     assert.equal(kept.put('a').logNumber, 0)
