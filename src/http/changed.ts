@@ -1,6 +1,6 @@
 import type { Exchange, Reply } from '#http/exchange.ts'
 import type { Fields } from '#http/fields.ts'
-import type { RequestHead } from '#http/head.ts'
+import type { RequestHead, ResponseHead } from '#http/head.ts'
 
 type Changes = Partial<Pick<RequestHead, 'fields' | 'upstreamHost'>>
 
@@ -33,15 +33,19 @@ export function withPath(exchange: Exchange, path: string): Exchange {
 
 /** A copy of a reply with other fields. */
 export function withFields(reply: Reply, fields: Fields): Reply {
-  const { head, body, upgraded, page, refusal, failure } = reply
-  const { status, reason, framing, announcedLength } = head
-  const changed = { status, reason, framing, fields }
-  const sent = announcedLength === undefined ? changed : { ...changed, announcedLength }
+  const { status, reason, framing, announcedLength } = reply.head
+  const changed = { status, reason, framing, fields, written: undefined }
+  return withReplyHead(reply, announcedLength === undefined ? changed : { ...changed, announcedLength })
+}
+
+/** A copy of a reply with another head. */
+export function withReplyHead(reply: Reply, head: ResponseHead): Reply {
+  const { body, upgraded, page, refusal, failure } = reply
   const isPlain =
     upgraded === undefined && page === undefined && refusal === undefined && failure === undefined
-  if (isPlain) return { head: sent, body }
+  if (isPlain) return { head, body }
   return {
-    head: sent,
+    head,
     body,
     ...(upgraded && { upgraded }),
     ...(page && { page }),

@@ -1,6 +1,18 @@
 const SPACE = 0x20
 const TAB = 0x09
 const LINE_END = '\r\n'
+/** No longer head is repeated as the same object. */
+const MAX_KEPT = 2048
+/** As many as one connection needs for a few routes. */
+const MAX_MADE = 4
+
+/** What was made of fields, by a function and those before it. */
+interface Made {
+  readonly make: unknown
+  readonly value: unknown
+  readonly count: number
+  readonly earlier: Made | undefined
+}
 
 /** Trims HTTP white space only: `trim` removes more, which is part of a value. */
 export function trimmed(text: string, from: number, to: number): string {
@@ -11,6 +23,9 @@ export function trimmed(text: string, from: number, to: number): string {
 
 const blank = (code: number): boolean => code === SPACE || code === TAB
 
+/** Text of one character for each byte, without its parts: V8 would join them at each use. */
+export const inOnePiece = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
+
 /**
  * Header fields, as text: lines `Name: value\r\n`. Only text that passed the strict parser, or was checked by its
  * author, gets in here, so scanning it line by line is safe. Immutable.
@@ -18,9 +33,26 @@ const blank = (code: number): boolean => code === SPACE || code === TAB
 export class Fields {
   static readonly none = new Fields('')
   readonly text: string
+  #made: Made | undefined
 
   constructor(text: string) {
     this.text = text
+  }
+
+  /**
+   * What `make` returns, kept for the next call: the fields that a client or a service repeats are one object. It must
+   * depend on nothing but the fields.
+   */
+  made<Value>(make: (fields: Fields) => Value): Value {
+    for (let made = this.#made; made !== undefined; made = made.earlier)
+      if (made.make === make) return made.value as Value
+    const value = make(this)
+    if (this.text.length > MAX_KEPT) return value
+    const earlier = this.#made
+    const count = earlier === undefined ? 1 : earlier.count + 1
+    this.#made =
+      count > MAX_MADE ? { make, value, count: 1, earlier: undefined } : { make, value, count, earlier }
+    return value
   }
 
   /** The first value of a name in lower case. */

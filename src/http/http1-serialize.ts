@@ -1,4 +1,5 @@
 import type { Framing } from '#http/body.ts'
+import { inOnePiece } from '#http/fields.ts'
 import { REQUEST_ID, type ResponseHead } from '#http/head.ts'
 
 /** How a response is sent to one client. */
@@ -38,8 +39,8 @@ export class WrittenHead {
   constructor(head: ResponseHead, host: string, sent: ResponseHead, transfer: ResponseTransfer) {
     this.#head = head
     this.#host = host
-    this.#before = joined(beforeId(sent))
-    this.#after = joined(afterId(sent, transfer))
+    this.#before = inOnePiece(beforeId(sent))
+    this.#after = inOnePiece(afterId(sent, transfer))
   }
 
   /** Not of a changed copy, which has this too. */
@@ -52,9 +53,6 @@ export class WrittenHead {
     return this.#before + requestId + this.#after
   }
 }
-
-/** Text in one piece: V8 would join its parts at each use. */
-const joined = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
 
 /** The text of an interim response, or of a 101. */
 export const serializeInformationalHead = ({ status, reason, fields }: ResponseHead): string =>

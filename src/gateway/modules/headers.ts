@@ -2,9 +2,10 @@ import { fail } from '#base/errors.ts'
 import type { HeaderPhase } from '#contract/header-rules.ts'
 import type { requestHeaders as contract } from '#contract/modules/headers.ts'
 import type { Stored } from '#contract/shape.ts'
-import type { Handler } from '#http/exchange.ts'
-import { Fields } from '#http/fields.ts'
-import { withFields, withHead } from '#http/changed.ts'
+import type { Exchange, Handler } from '#http/exchange.ts'
+import { Fields, inOnePiece } from '#http/fields.ts'
+import type { ResponseHead } from '#http/head.ts'
+import { withFields, withHead, withReplyHead } from '#http/changed.ts'
 import { checkedChange, type HeaderChange, type RefuseChange } from '#gateway/modules/header-change.ts'
 import type { HttpModule } from '#gateway/modules/module.ts'
 import { readModule } from '#base/read-module.ts'
@@ -29,36 +30,66 @@ function requestHandler({ added, removed }: HeaderChange): Handler {
   const others = added.filter(({ name }) => name !== 'host')
   // The owner's value must not be next to one that the client sent under the same name.
   const gone = [...new Set([...removed.filter(name => name !== 'host'), ...others.map(({ name }) => name)])]
-  const lines = linesOf(others)
+  const prepared = preparedChange(gone, linesOf(others))
 
   return (exchange, next) => {
-    const fields = changed(exchange.head.fields, gone, lines(exchange, 0))
+    const fields = changed(exchange.head.fields.made(prepared), exchange, 0)
     return next(withHead(exchange, upstreamHost === undefined ? { fields } : { fields, upstreamHost }))
   }
 }
 
 /** Changes the response headers. Here an added field may be next to one of the service: both are the owner's. */
 function responseHandler({ added, removed }: HeaderChange): Handler {
-  const lines = linesOf(added)
-  return async (exchange, next) => {
-    const reply = await next(exchange)
-    const { fields, status } = reply.head
-    return withFields(reply, changed(fields, removed, lines(exchange, status)))
+  const prepared = preparedChange(removed, linesOf(added))
+  return (exchange, next) =>
+    next(exchange).then(reply => {
+      const { head } = reply
+      const change = head.fields.made(prepared)
+      if (change.fixed === undefined) return withFields(reply, changed(change, exchange, head.status))
+      // A head that the service repeats stays one object, whose text is kept when it is sent.
+      if (change.from !== head) {
+        change.from = head
+        change.to = withFields(reply, change.fixed).head
+      }
+      return change.to === undefined ? reply : withReplyHead(reply, change.to)
+    })
+}
+
+/** A change of certain fields. */
+interface PreparedChange {
+  /** What stays. */
+  rest: string
+  readonly lines: Filled
+  /** The result, if it is the same for all requests. */
+  readonly fixed: Fields | undefined
+  uses: number
+  /** The last response head with these fields, and the changed one. */
+  from?: ResponseHead
+  to?: ResponseHead
+}
+
+const preparedChange =
+  (removed: readonly string[], lines: string | Filled) =>
+  (fields: Fields): PreparedChange => {
+    const { text: rest } = fields.withoutAll(removed)
+    return typeof lines === 'string'
+      ? { rest, lines: () => lines, fixed: new Fields(rest + lines), uses: 0 }
+      : { rest, lines, fixed: undefined, uses: 0 }
   }
+
+function changed(change: PreparedChange, exchange: Exchange, status: number): Fields {
+  if (change.fixed !== undefined) return change.fixed
+  // Only fields that are repeated are worth it.
+  if (++change.uses === 2) change.rest = inOnePiece(change.rest)
+  return new Fields(change.rest + change.lines(exchange, status))
 }
 
-function changed(fields: Fields, removed: readonly string[], lines: string): Fields {
-  const rest = fields.withoutAll(removed)
-  return lines === '' ? rest : new Fields(rest.text + lines)
-}
-
-/** The lines of added headers; built once if they have no variable. */
-function linesOf(added: HeaderChange['added']): Filled {
+/** The lines of added headers; a function if they have a variable. */
+function linesOf(added: HeaderChange['added']): string | Filled {
   const parts = added.map(({ name, value }) =>
     typeof value === 'string' ? `${name}: ${value}\r\n` : { name, value },
   )
-  const fixed = parts.every(part => typeof part === 'string') ? parts.join('') : undefined
-  if (fixed !== undefined) return () => fixed
+  if (parts.every(part => typeof part === 'string')) return parts.join('')
   return (exchange, status) => {
     let lines = ''
     for (const part of parts)

@@ -74,6 +74,48 @@ suite('response headers of a record', () => {
   })
 })
 
+suite('fields that are repeated as one object', () => {
+  test('are changed by each of several records as by the first', async () => {
+    const exchange = request('x-a: 1\r\nx-b: 2\r\n')
+    const handlers = ['x-a', 'x-b', 'x-c', 'x-d', 'x-e', 'x-f'].map(name =>
+      build(requestHeadersModule, { add: { [name]: '${.http.request_id}' }, remove: ['x-a'] }),
+    )
+    const texts = async (): Promise<string[]> => {
+      const all: string[] = []
+      const service = async ({ head }: Exchange): Promise<Reply> => {
+        all.push(head.fields.text)
+        return answer('')
+      }
+      for (const handler of handlers) await handler(exchange, service)
+      return all
+    }
+    const first = await texts()
+    assert.equal(first[0], `x-b: 2\r\nx-a: ${exchange.context.id}\r\n`)
+    assert.equal(first[1], `x-b: ${exchange.context.id}\r\n`)
+    assert.deepEqual(await texts(), first)
+  })
+
+  test('of a service become one changed head, and another one with another status', async () => {
+    const handler = build(responseHeadersModule, { add: { a: 'b' }, remove: ['server'] })
+    const reply = answer('server: x\r\n')
+    const changed = async (of: Reply) => (await handler(request(), async () => of)).head
+    const [one, again] = [await changed(reply), await changed({ ...reply })]
+    assert.equal(one, again)
+    const other = await changed({ ...reply, head: { ...reply.head, status: 404 } })
+    assert.deepEqual([one.status, other.status], [207, 404])
+    assert.equal(other.fields.text, 'a: b\r\n')
+  })
+
+  test('of a service get the variables of each request', async () => {
+    const handler = build(responseHeadersModule, { add: { id: '${.http.request_id}' } })
+    const reply = answer('server: x\r\n')
+    for (const exchange of [request(), request()]) {
+      const { head } = await handler(exchange, async () => reply)
+      assert.equal(head.fields.text, `server: x\r\nid: ${exchange.context.id}\r\n`)
+    }
+  })
+})
+
 suite('variables', () => {
   const exchange = {
     ...request('User-Agent: curl/8\r\n'),
