@@ -23,14 +23,15 @@ const options = object({ error_threshold: number })
 /** Stops requests to a service that fails too often, and retries from time to time. */
 export function circuitBreakerHandler(config: CircuitConfig, now?: () => number): Handler {
   const circuit = new Circuit(config, now)
-  return async (exchange, next) => {
+  return (exchange, next) => {
     const permit = circuit.admit()
-    if (permit === undefined) return refusal(exchange, circuit.waitMs)
+    if (permit === undefined) return Promise.resolve(refusal(exchange, circuit.waitMs))
     if (permit.isProbe) return probe(circuit, permit, exchange, next)
-    const reply = await next(exchange)
-    // A failure after the client disconnected is no evidence against the service.
-    if (!exchange.clientAbort.aborted) circuit.answered(permit, reply.head.status >= FAILED)
-    return reply
+    return next(exchange).then(reply => {
+      // A failure after the client disconnected is no evidence against the service.
+      if (!exchange.clientAbort.aborted) circuit.answered(permit, reply.head.status >= FAILED)
+      return reply
+    })
   }
 }
 

@@ -45,7 +45,22 @@ const variables: Readonly<Record<HeaderVariable, Filled>> = {
   'http.response.status_code': (_exchange, status) => String(status),
 }
 
-const sendable = (value: string): string => value.slice(0, MAX_VALUE).replace(UNSENDABLE, '')
+/** Those whose values the gateway makes itself, of a few ASCII characters: there is nothing to look for in them. */
+const ownVariables: ReadonlySet<HeaderVariable> = new Set([
+  'conn.client_port',
+  'conn.server_port',
+  'http.request_id',
+  'http.request.url.scheme',
+  'http.request.version',
+  'ngrok.request_id',
+  'http.response.status_code',
+])
+
+function sendable(variable: HeaderVariable): Filled {
+  const value = variables[variable]
+  if (ownVariables.has(variable)) return value
+  return (exchange, status) => value(exchange, status).slice(0, MAX_VALUE).replace(UNSENDABLE, '')
+}
 
 /**
  * Compiles a text with variables of the form `${.conn.client_ip}`, with or without the first dot. Returns the text
@@ -54,12 +69,14 @@ const sendable = (value: string): string => value.slice(0, MAX_VALUE).replace(UN
 export function template(text: string, phase: HeaderPhase): string | Filled | undefined {
   if (!text.includes('${')) return text
   const parts = valueParts(text, phase)?.map(part =>
-    typeof part === 'string' ? part : variables[part.variable],
+    typeof part === 'string' ? part : sendable(part.variable),
   )
   if (parts === undefined) return undefined
+  const [only, second] = parts
+  if (typeof only === 'function' && second === undefined) return only
   return (exchange, status) => {
     let filled = ''
-    for (const part of parts) filled += typeof part === 'string' ? part : sendable(part(exchange, status))
+    for (const part of parts) filled += typeof part === 'string' ? part : part(exchange, status)
     return filled
   }
 }
