@@ -18,6 +18,12 @@ export interface Parted {
   readonly cookie: string
 }
 
+/** A change of the fields of a reply, made once for those that the service repeats. */
+export function withChange(reply: Reply, change: (fields: Fields) => Fields): Reply {
+  const fields = reply.head.fields.made(change)
+  return fields === reply.head.fields ? reply : withFields(reply, fields)
+}
+
 export function partFields({ text }: Fields): Parted {
   let lines = ''
   let cookie = ''
@@ -80,24 +86,22 @@ const encoded = (value: string): string => value.replace(UNSAFE, percent).trim()
 const percent = (sign: string): string =>
   Buffer.from(sign).reduce((text, byte) => `${text}%${byte.toString(16).toUpperCase().padStart(2, '0')}`, '')
 
-/** A response without cookies that have our names. Each of those contains one of `marks`. */
-export function withoutOwnCookies(
-  reply: Reply,
-  marks: readonly string[],
-  isOurs: (name: string) => boolean,
-): Reply {
-  const { text } = reply.head.fields
-  if (!marks.some(mark => text.includes(mark))) return reply
-  let kept = ''
-  for (let at = 0; at < text.length;) {
-    const found = text.indexOf('\r\n', at)
-    const end = found < 0 ? text.length : found
-    const line = text.slice(at, end + 2)
-    if (!setsOwn(line, isOurs)) kept += line
-    at = end + 2
+/** Response fields without cookies that have our names. Each of those contains one of `marks`. */
+export const withoutOwnCookies =
+  (marks: readonly string[], isOurs: (name: string) => boolean) =>
+  (fields: Fields): Fields => {
+    const { text } = fields
+    if (!marks.some(mark => text.includes(mark))) return fields
+    let kept = ''
+    for (let at = 0; at < text.length;) {
+      const found = text.indexOf('\r\n', at)
+      const end = found < 0 ? text.length : found
+      const line = text.slice(at, end + 2)
+      if (!setsOwn(line, isOurs)) kept += line
+      at = end + 2
+    }
+    return new Fields(kept)
   }
-  return withFields(reply, new Fields(kept))
-}
 
 function setsOwn(line: string, isOurs: (name: string) => boolean): boolean {
   // A nameless cookie is sent as its value alone, which may look like one with a name.

@@ -1,4 +1,5 @@
 import type { Endpoint, Exchange, Reply } from '#http/exchange.ts'
+import type { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
 import { withHead } from '#http/changed.ts'
 import type { ModuleContext } from '#http/module-context.ts'
@@ -35,6 +36,17 @@ interface Known {
   readonly userHeaders: string
 }
 
+/** The fields of a request, which a client repeats as one object. */
+interface RepeatedRequest {
+  readonly parted: headers.Parted
+  /** The session of the last request with them, and the fields that the service gets for it. */
+  known?: Known
+  admitted?: Fields
+}
+
+const admittedFields = (parted: headers.Parted, { cookies, userHeaders }: Known): Fields =>
+  headers.joinFields(parted, cookies, userHeaders)
+
 /** Sign-in in one realm. */
 export class SignInHandler {
   readonly #shared: Shared
@@ -48,8 +60,8 @@ export class SignInHandler {
   readonly #clientId: string | undefined
   readonly #known = new TwoGenerationCache<Known>(MEMORY_CHARACTERS)
   readonly #isOurs: (name: string) => boolean
-  /** Each of our cookie names contains one of these. */
-  readonly #marks: readonly string[]
+  readonly #forClient: (fields: Fields) => Fields
+  readonly #forService = (fields: Fields): RepeatedRequest => ({ parted: headers.partFields(fields) })
 
   constructor(shared: Shared, offers: readonly SignInOffer[], moduleContext: ModuleContext) {
     this.#shared = shared
@@ -62,7 +74,7 @@ export class SignInHandler {
     this.#passesOptions = offers.every(({ config }) => config.optionsPassthrough)
     this.#clientId = offers.length === 1 ? offers[0]?.method.clientId : undefined
     this.#isOurs = ownCookies(this.#cookiePrefix)
-    this.#marks = ownMarks(this.#cookiePrefix)
+    this.#forClient = headers.withoutOwnCookies(ownMarks(this.#cookiePrefix), this.#isOurs)
   }
 
   /** Needs no decryption for a recently seen session. */
@@ -72,7 +84,8 @@ export class SignInHandler {
     if (client.scheme === 'http' && this.#shared.info.httpsPort !== undefined)
       return Promise.resolve(this.#secured(head))
     if (isSignInPath(head.path)) return this.#ownPath(exchange)
-    const parted = headers.partFields(head.fields)
+    const repeated = head.fields.made(this.#forService)
+    const { parted } = repeated
     const known = parted.cookie === '' ? undefined : this.#known.get(parted.cookie)
     const isGood =
       known !== undefined &&
@@ -81,7 +94,11 @@ export class SignInHandler {
       this.#shared.now() < known.goodUntil &&
       this.#shared.revocation.isKnown(known.sessionId)
     if (!isGood) return this.#authenticate(exchange, next, parted)
-    return this.#admit(exchange, next, parted, known)
+    if (repeated.known !== known) {
+      repeated.known = known
+      repeated.admitted = admittedFields(parted, known)
+    }
+    return this.#admit(exchange, next, known, repeated.admitted ?? admittedFields(parted, known))
   }
 
   /**
@@ -115,17 +132,18 @@ export class SignInHandler {
       userHeaders: headers.identityLines(found.session.granted, method.passesTokens === true),
     }
     this.#known.set(parted.cookie, known, parted.cookie.length + known.userHeaders.length)
-    return headers.withCookies(await this.#admit(exchange, next, parted, known), found.cookies)
+    const reply = await this.#admit(exchange, next, known, admittedFields(parted, known))
+    return headers.withCookies(reply, found.cookies)
   }
 
-  #admit(exchange: Exchange, next: Endpoint, parted: headers.Parted, known: Known): Promise<Reply> {
+  #admit(exchange: Exchange, next: Endpoint, known: Known, fields: Fields): Promise<Reply> {
     exchange.context.signIn.identity = known.user
     exchange.context.signIn.appClientId = known.clientId
-    return this.#pass(exchange, next, headers.joinFields(parted, known.cookies, known.userHeaders))
+    return this.#pass(exchange, next, fields)
   }
 
-  async #pass(exchange: Exchange, next: Endpoint, fields: RequestHead['fields']): Promise<Reply> {
-    return headers.withoutOwnCookies(await next(withHead(exchange, { fields })), this.#marks, this.#isOurs)
+  #pass(exchange: Exchange, next: Endpoint, fields: Fields): Promise<Reply> {
+    return next(withHead(exchange, { fields })).then(reply => headers.withChange(reply, this.#forClient))
   }
 
   /**

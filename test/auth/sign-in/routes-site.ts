@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Agent } from 'node:https'
 import { type EdgeResponse, World } from '../../e2e/edges/world.ts'
 import { secretText } from '../../support/secrets.ts'
 import { OpenIdProvider, type Page, EdgeBrowser } from '../oidc/openid-provider.ts'
@@ -92,8 +93,10 @@ export class RoutesSite implements AsyncDisposable {
     return this.routes.get(path) ?? ''
   }
 
-  visit(target: string, cookie = ''): Promise<EdgeResponse> {
-    return this.world.ask(HOST + target, { headers: { accept: 'text/html', ...(cookie && { cookie }) } })
+  /** A new connection unless an agent is given. */
+  visit(target: string, cookie = '', agent?: Agent): Promise<EdgeResponse> {
+    const headers = { accept: 'text/html', ...(cookie && { cookie }) }
+    return this.world.ask(HOST + target, { headers, ...(agent && { agent }) })
   }
 
   /** Where the callback host sends the response of the OAuth provider to a started sign-in. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Agent } from 'node:https'
 import { after, before, suite, test } from 'node:test'
 import type { EdgeResponse } from '../../e2e/edges/world.ts'
 import { until } from '../../support/until.ts'
@@ -49,6 +50,28 @@ suite('an edge whose routes have different sign-ins', () => {
       assert.equal(seenIn(got).cookie, 'x=1; y=2', path)
       assert.deepEqual([got.headers['set-cookie']].flat(), ['a=1'], path)
     }
+  })
+
+  test('SEC-17 checks the session of each request that a connection repeats', async () => {
+    const surfer = site.browser()
+    for (const path of ['/admin', '/odd']) await surfer.signIn(site.url + path, 'anna')
+    const cookie = surfer.cookies(HOST)
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const users = async (): Promise<(string | undefined)[]> => {
+      const all: (string | undefined)[] = []
+      for (const path of ['/admin', '/open', '/odd', '/shop', '/team', '/any', '/admin', '/open']) {
+        const got = await site.visit(path, cookie, agent)
+        all.push(got.status === 200 ? (seenIn(got).user ?? 'nobody') : String(got.status))
+        if (got.status === 200) assert.ok(!seenIn(got).cookie?.includes('session'), path)
+      }
+      return all
+    }
+    const both = ['anna', 'nobody', 'anna', '302', '302', '302', 'anna', 'nobody']
+    for (let at = 0; at < 3; at++) assert.deepEqual(await users(), both)
+    await surfer.go(`${site.url}/auth/logout?route=${site.idOf('/admin')}`)
+    assert.deepEqual(await users(), ['302', 'nobody', 'anna', '302', '302', '302', '302', 'nobody'])
+    assert.equal(Object.values(agent.freeSockets).flat().length, 1)
+    agent.destroy()
   })
 
   test('SEC-17 rejects the session of one route at another, under any name', async () => {
