@@ -148,11 +148,16 @@ function requestLine(text: string, start: number, end: number): RequestLine | Ht
   return { method, target: text.slice(methodEnd + 1, targetEnd), version }
 }
 
-/** A client mostly repeats the fields of its last request: then only the first line is parsed. */
+/**
+ * A client mostly repeats the fields of its last request: then only the first line is parsed. A proxy does so for
+ * several hosts: then Host is, too.
+ */
 export class RepeatedFields {
   #head: RequestHead | undefined
   /** All of its text after the first line. */
   #rest = ''
+  /** The same after a first field Host; undefined if that is another one. */
+  #afterHost: string | undefined
 
   /** Remembers a head, of which `text` is all. */
   keep(text: string, head: RequestHead): void {
@@ -160,6 +165,7 @@ export class RepeatedFields {
     // After an empty line in front, the rest would begin with the request line.
     this.#head = end > 0 ? head : undefined
     this.#rest = text.slice(end + 2)
+    this.#afterHost = text.startsWith(HOST, end + 2) ? afterLine(text, end + 2) : undefined
   }
 
   /** The head that is all of a text; undefined if it has other fields than the last one, or is not valid. */
@@ -167,14 +173,30 @@ export class RepeatedFields {
     const last = this.#head
     const end = text.indexOf('\r\n')
     // `endsWith` compares one character at a time, which takes longer than to parse them.
-    if (last === undefined || text.slice(end + 2) !== this.#rest) return undefined
+    const isSame = last !== undefined && text.slice(end + 2) === this.#rest
+    const authority = isSame ? last.authority : this.#authorityOf(text, end + 2)
+    if (last === undefined || authority === undefined) return undefined
+    const host = isSame ? last.host : hostOf(authority)
+    if (host === undefined) return undefined
     const line = requestLine(text, 0, end)
     if (line instanceof HttpError || line.version !== last.version) return undefined
-    const destination = readTarget(line.target, line.method, last.authority)
+    const destination = readTarget(line.target, line.method, authority)
     if (destination instanceof HttpError) return undefined
-    return { ...last, method: line.method, target: destination.target, path: destination.path }
+    const { target, path } = destination
+    return { ...last, method: line.method, target, path, host, authority }
+  }
+
+  /** What Host names, if it is the first field and all others are repeated. */
+  #authorityOf(text: string, from: number): string | undefined {
+    if (this.#afterHost === undefined || !text.startsWith(HOST, from)) return undefined
+    if (afterLine(text, from) !== this.#afterHost) return undefined
+    return text.slice(from + HOST.length, text.indexOf('\r\n', from))
   }
 }
+
+const HOST = 'Host: '
+
+const afterLine = (text: string, from: number): string => text.slice(text.indexOf('\r\n', from))
 
 function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | HttpError {
   if (to - from === 8 && text.startsWith('HTTP/1.1', from)) return '1.1'

@@ -18,6 +18,8 @@ import { writeOwned } from '#tunnel/buffer-pool.ts'
 const HIGH_WATER = 131_072
 // Up to this size joining text is cheaper than a vectored write.
 const JOINED_BYTES = 16_384
+/** In place of a host that is alone on its site: all of them send a head as it is. */
+const ALONE = ''
 
 interface WriterOptions {
   /** Isolates responses of hosts from each other; absent: off. */
@@ -130,11 +132,14 @@ export class ResponseWriter implements BodySink {
   /** A head that is sent for the second time is probably sent often: its text is kept. */
   #headText(head: ResponseHead, transfer: ResponseTransfer, host: string): string {
     const isUsual = transfer.keepAlive && transfer.version === '1.1' && !transfer.bare
+    if (!isUsual) return serializeResponseHead(this.#confined(head, host), transfer)
     const { written } = head
-    if (isUsual && written instanceof WrittenHead && written.isOf(head, host))
-      return written.text(transfer.requestId)
+    const isWritten = written instanceof WrittenHead && written.isOf(head)
+    if (isWritten && written.host === host) return written.text(transfer.requestId)
+    const owner = this.#isolation?.shares(host) === true ? host : ALONE
+    if (isWritten && written.host === owner) return written.text(transfer.requestId)
     const sent = this.#confined(head, host)
-    if (isUsual) head.written = written === host ? new WrittenHead(head, host, sent, transfer) : host
+    head.written = written === owner ? new WrittenHead(head, owner, sent, transfer) : owner
     return serializeResponseHead(sent, transfer)
   }
 

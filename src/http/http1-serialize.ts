@@ -28,24 +28,25 @@ function afterId(head: ResponseHead, transfer: ResponseTransfer): string {
   return `\r\n${framing}${connectionField(transfer)}\r\n`
 }
 
-/** The text of a head that is sent to clients of one host again and again. */
+/** The text of a head that is sent again and again. */
 export class WrittenHead {
+  /** The host for which it is sent so; empty: any that is alone on its site. */
+  readonly host: string
   readonly #head: ResponseHead
-  readonly #host: string
   readonly #before: string
   readonly #after: string
 
   /** `sent` is the head as the host may send it. */
   constructor(head: ResponseHead, host: string, sent: ResponseHead, transfer: ResponseTransfer) {
+    this.host = host
     this.#head = head
-    this.#host = host
     this.#before = inOnePiece(beforeId(sent))
     this.#after = inOnePiece(afterId(sent, transfer))
   }
 
   /** Not of a changed copy, which has this too. */
-  isOf(head: ResponseHead, host: string): boolean {
-    return head === this.#head && host === this.#host
+  isOf(head: ResponseHead): boolean {
+    return head === this.#head
   }
 
   /** For one request. */

@@ -79,9 +79,14 @@ export class SiteIsolation {
     this.#suffix = `.${domain}`
   }
 
+  /** Whether a host has others beside it on its site; heads of all other hosts stay as they are. */
+  shares(host: string): boolean {
+    return host.endsWith(this.#suffix) || host === this.#domain
+  }
+
   /** The response head for `host`. Nearly always unchanged. */
   confined(head: ResponseHead, host: string): ResponseHead {
-    if (!host.endsWith(this.#suffix) && host !== this.#domain) return head
+    if (!this.shares(host)) return head
     const { fields } = head
     const text = confinedText(fields.text, host)
     return text === fields.text ? head : { ...head, fields: new Fields(text) }

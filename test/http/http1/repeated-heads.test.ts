@@ -8,6 +8,7 @@ import type { ResponseHead } from '#http/head.ts'
 import { HttpError } from '#http/http-error.ts'
 import { parseRequestHead, RepeatedFields } from '#http/http1-request-head.ts'
 import { parseResponseHead, ResponseHeads } from '#http/http1-response-head.ts'
+import { SiteIsolation } from '#http/site-isolation.ts'
 import { startFixture } from './support.ts'
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
@@ -28,6 +29,15 @@ suite('a request with the fields of the last one', () => {
     'Host: a\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n',
     'Host: a\r\nX-Forwarded-For: 192.0.2.1\r\n',
     'X-A: b\r\n',
+    'Host: b\r\n',
+    'Host: B:81\r\nX-A: b\r\nConnection: x-a\r\n',
+    'Host: b \r\n',
+    'Host: \r\n',
+    'Host: b\r\nHost: a\r\n',
+    'Host: a\r\nHost: a\r\n',
+    'Host:  b\r\n',
+    'host: b\r\n',
+    'X-A: b\r\nHost: b\r\n',
   )
 
   test('is read as the parser reads it', () => {
@@ -49,6 +59,17 @@ suite('a request with the fields of the last one', () => {
     assert.ok(repeats > 100, `only ${repeats} were repeated`)
   })
 
+  test('is read for another host, with the same fields', () => {
+    const text = 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\n\r\n'
+    const head = parseRequestHead(latin1(text), text, text.length - 2)
+    assert.ok(!(head instanceof HttpError))
+    const repeated = new RepeatedFields()
+    repeated.keep(text, head)
+    const other = repeated.read('GET /c HTTP/1.1\r\nHost: B.test:81\r\nX-A: b\r\n\r\n')
+    assert.deepEqual(other, { ...head, target: '/c', path: '/c', host: 'b.test', authority: 'B.test:81' })
+    assert.equal(other?.fields, head.fields)
+  })
+
   test('is not read when anything else follows', () => {
     const text = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
     const head = parseRequestHead(latin1(text), text, text.length - 2)
@@ -56,7 +77,7 @@ suite('a request with the fields of the last one', () => {
     const repeated = new RepeatedFields()
     repeated.keep(text, head)
     assert.deepEqual(repeated.read(text), head)
-    for (const other of [`${text}G`, text.slice(0, -1), text.replace('a\r', 'b\r'), `\r\n${text}`, ''])
+    for (const other of [`${text}G`, text.slice(0, -1), text.replace('a\r', 'a/\r'), `\r\n${text}`, ''])
       assert.equal(repeated.read(other), undefined)
   })
 
@@ -138,5 +159,31 @@ suite('a response head', () => {
       assert.match(await askHead(), /\r\nContent-Length: 3\r\n\r\n$/)
     }
     assert.match(await ask('GET / HTTP/1.0'), /\r\nConnection: close\r\n/)
+  })
+
+  test('that is sent to several hosts is confined for each that shares its site', async () => {
+    const body = bodyOf(latin1('abc'))
+    const fields = new Fields('Set-Cookie: a=1; Domain=one.gate.test\r\n')
+    const head: ResponseHead = { status: 200, reason: 'OK', framing: body.framing, fields }
+    const isolation = new SiteIsolation('gate.test')
+    await using set = await startFixture({ answer: async () => ({ head, body }), isolation })
+    const client = await set.connect()
+    const cookieFor = async (host: string): Promise<string | undefined> => {
+      client.send(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+      return /^Set-Cookie: (.*)\r\n/m.exec((await client.answer()).head)?.[1]
+    }
+    const hosts = [
+      'one.gate.test',
+      'two.gate.test',
+      'gate.test',
+      'three.test',
+      'four.test',
+      'other-gate.test',
+    ]
+    for (const order of [hosts, hosts.toReversed(), hosts.flatMap(host => [host, host, host])])
+      for (const host of order) {
+        const isConfined = host.endsWith('gate.test') && !host.startsWith('o')
+        assert.equal(await cookieFor(host), isConfined ? 'a=1' : 'a=1; Domain=one.gate.test', host)
+      }
   })
 })

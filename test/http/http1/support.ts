@@ -8,6 +8,7 @@ import type { Endpoint } from '#http/exchange.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import type { Http1ClientLimits } from '#http/http1-limits.ts'
 import { type Served, serveHttp1 } from '#http/http1-server-connection.ts'
+import type { SiteIsolation } from '#http/site-isolation.ts'
 import { TimeoutChecker } from '#http/timeout-checker.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
 import type { ProxyHeader } from '#tunnel/messages.ts'
@@ -29,6 +30,7 @@ export interface FixtureOptions {
   readonly upstream?: Server
   readonly tunnel?: TunnelRecord
   readonly limits?: Partial<Http1ClientLimits>
+  readonly isolation?: SiteIsolation
   readonly backend?: Partial<TunnelBackendOptions>
   /** Clients connect over TLS; this is the certificate. */
   readonly tls?: { readonly key: string; readonly cert: string }
@@ -138,6 +140,7 @@ export class Http1Fixture implements AsyncDisposable {
         answer,
         timeouts: new TimeoutChecker(20),
         limits: this.#options.limits ?? {},
+        isolation: this.#options.isolation,
       }),
     )
   }
