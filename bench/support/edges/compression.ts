@@ -44,26 +44,33 @@ async function alone(file: string, coding: Coding): Promise<Figures> {
 
 const megabytes = (value: number): string => `${Math.round(value / 1e6).toLocaleString('en')} MB/s`
 
-/** Compressed responses through tunnel and edge, against node:zlib alone, and in a bare server. */
+/** Compressed responses through tunnel and edge, against node:zlib alone, in a bare server, and in a bare relay. */
 export async function* compression(site: Site, folder: string): AsyncGenerator<Row> {
   const file = join(folder, 'upstream', 'orders')
   writeFileSync(file, orders(BYTES))
   const edge = await site.world.edge([HOST])
   await site.world.route(edge, '/', site.group, { compression: {} })
   await site.answers(`${HOST}/`)
-  const pipe = program('pipe-program.ts')
+  const [pipe, relay, origin] = [0, 1, 2].map(() => program('pipe-program.ts'))
   try {
-    const job: PipeJob = { file, ...(await newCertificate(join(folder, 'pipe'))) }
-    const { port } = await ask<PipeAnswer>(pipe, job)
+    const job = { file, ...(await newCertificate(join(folder, 'pipe'))) }
+    const portOf = async (child: typeof pipe, from = 0): Promise<number> =>
+      child === undefined
+        ? 0
+        : (await ask<PipeAnswer>(child, { ...job, origin: from } satisfies PipeJob)).port
+    const port = await portOf(pipe)
+    const relayed = await portOf(relay, await portOf(origin))
     for (const coding of codings) {
       const {
         ours = [],
         zlib = [],
         server = [],
+        behind = [],
       } = await inTurn({
         ours: () => served(site.addressOf(HOST), site.pid, coding),
         zlib: () => alone(file, coding),
-        server: () => served({ port, host: 'localhost' }, pipe.pid ?? -1, coding),
+        server: () => served({ port, host: 'localhost' }, pipe?.pid ?? -1, coding),
+        behind: () => served({ port: relayed, host: 'localhost' }, relay?.pid ?? -1, coding),
       })
       const name = `${coding}, 4 MiB of JSON`
       const toZlib = { ours, peer: zlib }
@@ -77,8 +84,18 @@ export async function* compression(site: Site, folder: string): AsyncGenerator<R
         name: `${name}, vs node:https with node:zlib`,
         ...cellsOf({ ours, peer: server }, 'rate', megabytes),
       }
+      // The limit of a gateway in Node: the body comes from another process over TLS.
+      const toRelay = { ours: behind, peer: zlib }
+      yield {
+        name: `${name}, bare relay in Node, vs node:zlib alone`,
+        ...cellsOf(toRelay, 'rate', megabytes),
+      }
+      yield {
+        name: `${name}, bare relay in Node, vs node:zlib alone, per CPU second`,
+        ...cellsOf(toRelay, 'perCpu', megabytes),
+      }
     }
   } finally {
-    pipe.kill()
+    for (const child of [pipe, relay, origin]) child?.kill()
   }
 }
