@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { join } from 'node:path'
+import type { BareRoutesAnswer, BareRoutesJob } from '../bare-routes-program.ts'
 import { rounds } from '../interleave.ts'
+import { newCertificate } from '../peers/nginx.ts'
 import { ask, program } from '../programs.ts'
 import type { RecompiledAnswer, RecompiledJob } from '../recompiled-program.ts'
 import type { Row } from '../row.ts'
-import { compareRates } from './rated.ts'
+import { compareRates, type Rated } from './rated.ts'
 import { Site } from './site.ts'
 
 const EDGES = 1000
@@ -47,6 +49,21 @@ async function crowd(dataDir: string, service: number, edges: number): Promise<C
   await site.answers(`${hostAt(0)}${pathAt(0)}`)
   const first = routeIds.slice(0, ROUTES_EACH).map((id, at) => `${routes[at]?.[0]}/${id}`)
   return { site, edges, first, answers }
+}
+
+/** The same with hosts and paths of a bare server: the limit of the HTTP/1 of the gateway. */
+async function bareRoutes(folder: string, edges: number): Promise<Rated & AsyncDisposable> {
+  const child = program('bare-routes-program.ts')
+  const [hosts, paths] = [count(edges).map(hostAt), count(ROUTES_EACH).map(pathAt)]
+  const identity = await newCertificate(join(folder, `bare-${edges}`))
+  const { port } = await ask<BareRoutesAnswer>(child, { ...identity, hosts, paths } satisfies BareRoutesJob)
+  return {
+    site: { pid: child.pid ?? -1 },
+    address: { port, host: hostAt(0) },
+    path: '/',
+    script: script(join(folder, `bare-${edges}.lua`), hosts, paths.slice(TUNNELLED)),
+    [Symbol.asyncDispose]: async () => void child.kill(),
+  }
 }
 
 /** A wrk script that requests all pairs of a host and a path in random order. */
@@ -132,12 +149,16 @@ export async function* lookup(folder: string, service: number): AsyncGenerator<R
       path: '/',
       script: script(join(folder, `${hosts}-${paths[0]}.lua`), count(hosts).map(hostAt), paths.map(pathAt)),
     })
+    const bareSpread = sites.use(await bareRoutes(folder, EDGES))
+    const bareStill = sites.use(await bareRoutes(folder, 1))
     yield* compareRates(
       {
         many: of(many, 1, tunnelled),
         few: of(few, 1, tunnelled),
         spread: of(many, EDGES, own),
         still: of(few, 1, own),
+        bareSpread,
+        bareStill,
       },
       [
         { name: `${routes}, the same requests`, ours: 'many', peer: 'few', atLeast: 0.95 },
@@ -146,6 +167,11 @@ export async function* lookup(folder: string, service: number): AsyncGenerator<R
           ours: 'spread',
           peer: 'still',
           atLeast: 0.85,
+        },
+        {
+          name: `bare HTTP/1 server, ${routes}, requests to half of all`,
+          ours: 'bareSpread',
+          peer: 'bareStill',
         },
       ],
     )

@@ -9,7 +9,8 @@ const CONNECTIONS = 64
 
 /** HTTPS requests that all get the same response. */
 export interface Rated {
-  readonly site: Site
+  /** What is measured besides the rate: the process that answers. */
+  readonly site: Pick<Site, 'pid'>
   readonly address: Address
   readonly path: string
   readonly headers?: readonly string[]
