@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { answerJobs } from './answer-jobs.ts'
+import { StoredEvents } from './events/stored-events.ts'
 
 /** POSTs the events of a file, so many together, one POST after another on one connection. */
 export interface PostJob {
@@ -12,6 +13,8 @@ export interface PostJob {
   readonly size: number
   /** With an HMAC of each body, as a webhook has. */
   readonly signed: boolean
+  /** From a database that is made of the file here, in which the position is written too. */
+  readonly database?: string
 }
 
 export interface PostFigures {
@@ -40,14 +43,20 @@ function eventsIn(file: string): string[] {
   return contents.flatMap(text => JSON.parse(text) as object | object[]).map(event => JSON.stringify(event))
 }
 
-async function postAll(job: PostJob): Promise<PostFigures> {
-  const { file, size } = job
-  const events = eventsIn(file)
-  const before = process.cpuUsage()
-  for (let at = 0; at < events.length; at += size) {
-    const text = events.slice(at, at + size).join(',')
-    await post(job, Buffer.from(size === 1 ? text : `[${text}]`))
+async function postEach(job: PostJob, events: readonly string[]): Promise<void> {
+  for (let at = 0; at < events.length; at += job.size) {
+    const text = events.slice(at, at + job.size).join(',')
+    await post(job, Buffer.from(job.size === 1 ? text : `[${text}]`))
   }
+}
+
+async function postAll(job: PostJob): Promise<PostFigures> {
+  const { file, database } = job
+  const events = eventsIn(file)
+  using stored = database === undefined ? undefined : await StoredEvents.create(database, events)
+  const before = process.cpuUsage()
+  if (stored === undefined) await postEach(job, events)
+  else for (const page of stored.pages()) await postEach(job, page)
   // Idle until the next job, it could be closed by the receiver just when it is used again.
   agent.destroy()
   const used = process.cpuUsage(before)

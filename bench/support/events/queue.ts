@@ -44,13 +44,17 @@ async function delivered({ adit, load, webhook, file }: Parts, size: number): Pr
   return { rate: (EVENTS / milliseconds) * 1000, cpu, posts }
 }
 
-/** Queued events for a recovering webhook, against a loop that POSTs the same events to the same receiver. */
+/**
+ * Queued events for a recovering webhook, against loops that POST the same events to the same receiver: bare; with a
+ * signature of each POST; and with one, reading the events from a database like ours and writing the position to it. The
+ * last row is what a sender could reach.
+ */
 export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGenerator<Row> {
   const parts: Parts = { adit, load, webhook, file: join(adit.dataDir, 'posted.json') }
   const poster = program('post-program.ts')
-  const posted = async (size: number, signed: boolean): Promise<Figures> => {
+  const posted = async (options: Omit<PostJob, 'port' | 'file'>): Promise<Figures> => {
     await webhook.ask({ work: 'take' })
-    const job: PostJob = { port: webhook.port, file: parts.file, size, signed }
+    const job: PostJob = { port: webhook.port, file: parts.file, ...options }
     const { cpu } = await ask<PostFigures>(poster, job)
     const { milliseconds } = await webhook.until(EVENTS)
     return { rate: (EVENTS / milliseconds) * 1000, cpu }
@@ -58,22 +62,30 @@ export async function* queue(adit: Adit, load: Load, webhook: Webhook): AsyncGen
   try {
     for (const { size, target } of sizes) {
       const ours = (): Promise<Figures> => delivered(parts, size)
-      const bare = (): Promise<Figures> => posted(size, false)
-      const signed = (): Promise<Figures> => posted(size, true)
+      const runs = {
+        ours,
+        bare: () => posted({ size, signed: false }),
+        signed: () => posted({ size, signed: true }),
+        stored: () => posted({ size, signed: true, database: join(adit.dataDir, 'posted.db') }),
+      }
       // Warm up the compiler.
-      await ours()
-      await bare()
-      await signed()
-      const results = await inTurn({ ours, bare, signed })
-      const compared = { ours: results['ours'] ?? [], peer: results['bare'] ?? [] }
+      for (const run of Object.values(runs)) await run()
+      const results = await inTurn(runs)
       const name = `${EVENTS} queued events, ${size} in a POST, vs a bare loop of such POSTs`
-      yield { name, ...cellsOf(compared, 'rate', perSecond), ...target }
-      yield { name: `${name}, CPU`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
-      const limit = { ours: compared.ours, peer: results['signed'] ?? [] }
-      yield { name: `${name} with signatures`, ...cellsOf(limit, 'rate', perSecond) }
+      const rows = {
+        bare: name,
+        signed: `${name} with signatures`,
+        stored: `${name} with signatures and the store`,
+      }
+      for (const [key, row] of Object.entries(rows)) {
+        const compared = { ours: results['ours'] ?? [], peer: results[key] ?? [] }
+        yield { name: row, ...cellsOf(compared, 'rate', perSecond), ...(key === 'bare' && target) }
+        yield { name: `${row}, CPU`, ...cellsOf(compared, 'cpu', value => `${value.toFixed(2)} s`) }
+      }
+      const limit = { ours: results['stored'] ?? [], peer: results['bare'] ?? [] }
       yield {
-        name: `${name} with signatures, CPU`,
-        ...cellsOf(limit, 'cpu', value => `${value.toFixed(2)} s`),
+        name: `the loop with signatures and the store, ${size} in a POST, vs the bare loop`,
+        ...cellsOf(limit, 'rate', perSecond),
       }
     }
   } finally {
