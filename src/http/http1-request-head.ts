@@ -2,7 +2,7 @@ import { withProxyField } from '#base/trusted-proxies.ts'
 import type { Framing } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
-import { allIn, methodCharacters, nameCharacters } from '#http/http1-characters.ts'
+import { nameCharacters } from '#http/http1-characters.ts'
 import {
   type FieldLines,
   type FieldRules,
@@ -11,15 +11,18 @@ import {
   takeCommon,
   watched,
 } from '#http/http1-field-lines.ts'
+import {
+  earlyFault,
+  MAX_REQUEST_LINE,
+  type RequestLine,
+  requestLine,
+} from '#http/http1-request-line.ts'
 import { hostOf, MAX_TARGET, readTarget } from '#http/http1-target.ts'
 import { isOwnName, ownFamilies, ownNames } from '#http/identity-names.ts'
 import { malformed, HttpError } from '#http/http-error.ts'
 
 export const MAX_REQUEST_HEAD = 32_768
 export const MAX_REQUEST_FIELDS = 100
-const MAX_METHOD = 32
-// A longer request line has a target that is too long, whatever else it contains.
-const MAX_REQUEST_LINE = MAX_METHOD + 1 + MAX_TARGET + ' HTTP/1.1'.length
 
 const codings = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd'])
 /**
@@ -32,7 +35,6 @@ const endToEnd = new Set(
   ),
 )
 const ofConnection = new Set(['keep-alive', 'close', 'te'])
-const lineFeedAlone = malformed('a line ends without a carriage return')
 const noContent: Framing = { kind: 'none' }
 const chunked: Framing = { kind: 'chunked' }
 
@@ -81,24 +83,17 @@ export function findRequestEnd(text: string): number | undefined | HttpError {
   // Within the limit of a request line none of the other limits can be exceeded.
   if (end >= 0 && end + 4 <= MAX_REQUEST_LINE) return end + 2
   // After how many bytes each result is known: the first one counts.
-  const complete = end < 0 ? Infinity : end + 4
+  const complete = end < 0 || end + 4 > MAX_REQUEST_HEAD ? Infinity : end + 4
   const line = text.indexOf('\r\n', text.startsWith('\r\n') ? 2 : 0)
   const tooLong = line < 0 || line > MAX_REQUEST_LINE + 2 ? MAX_REQUEST_LINE + 5 : Infinity
-  const broken = bareLineFeed(text) + 1
-  const first = Math.min(complete, tooLong, broken, MAX_REQUEST_HEAD + 1)
+  const fault = earlyFault(text)
+  const first = Math.min(complete, tooLong, fault?.after ?? Infinity, MAX_REQUEST_HEAD + 1)
   if (first > text.length) return undefined
   if (first === complete) return end + 2
-  if (first === broken) return lineFeedAlone
+  if (first === fault?.after) return fault.error
   return first === tooLong
     ? new HttpError('target_too_long', { limit: MAX_TARGET })
     : new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_HEAD} bytes` })
-}
-
-/** The end of the first line without a carriage return. */
-export function bareLineFeed(text: string): number {
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
-    if (at === 0 || text.charCodeAt(at - 1) !== 0x0d) return at
-  return Infinity
 }
 
 /**
@@ -107,8 +102,8 @@ export function bareLineFeed(text: string): number {
  */
 export function parseRequestHead(bytes: Uint8Array, text: string, to = text.length): RequestHead | HttpError {
   const head = parse(bytes, text, to)
-  // Such a line is rejected before the rest arrives, so it must be the reason also when all came at once.
-  return head instanceof HttpError && bareLineFeed(text) < to ? lineFeedAlone : head
+  // What is rejected before the rest arrives must be the reason also when all came at once.
+  return head instanceof HttpError ? (earlyFault(text.slice(0, to))?.error ?? head) : head
 }
 
 function parse(bytes: Uint8Array, text: string, to: number): RequestHead | HttpError {
@@ -124,28 +119,6 @@ function parse(bytes: Uint8Array, text: string, to: number): RequestHead | HttpE
   const head = compose(line, lines)
   const { proxyFields } = lines
   return proxyFields === undefined || head instanceof HttpError ? head : { ...head, proxyFields }
-}
-
-interface RequestLine {
-  readonly method: string
-  /** As the client wrote it. */
-  readonly target: string
-  readonly version: '1.0' | '1.1'
-}
-
-function requestLine(text: string, start: number, end: number): RequestLine | HttpError {
-  const methodEnd = text.indexOf(' ', start)
-  const targetEnd = text.indexOf(' ', methodEnd + 1)
-  if (methodEnd <= start || targetEnd < 0 || targetEnd > end)
-    return malformed('its first line is not a request line')
-  const version = readVersion(text, targetEnd + 1, end)
-  if (version instanceof HttpError) return version
-  // A constant, because the hash of a new string would be calculated for each look-up.
-  const method = text.startsWith('GET ', start) ? 'GET' : text.slice(start, methodEnd)
-  if (method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
-    return malformed('its method is not one')
-  if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
-  return { method, target: text.slice(methodEnd + 1, targetEnd), version }
 }
 
 /**
@@ -197,14 +170,6 @@ export class RepeatedFields {
 const HOST = 'Host: '
 
 const afterLine = (text: string, from: number): string => text.slice(text.indexOf('\r\n', from))
-
-function readVersion(text: string, from: number, to: number): '1.0' | '1.1' | HttpError {
-  if (to - from === 8 && text.startsWith('HTTP/1.1', from)) return '1.1'
-  if (to - from === 8 && text.startsWith('HTTP/1.0', from)) return '1.0'
-  return /^HTTP\/\d\.\d$/.test(text.slice(from, to))
-    ? new HttpError('version_unsupported')
-    : malformed('its first line is not a request line')
-}
 
 function compose(
   { method, target: written, version }: RequestLine,

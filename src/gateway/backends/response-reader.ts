@@ -3,7 +3,7 @@ import { bodyOf, type Framing, noBody } from '#http/body.ts'
 import type { Reply } from '#http/exchange.ts'
 import { type BodySource, IncomingBody } from '#http/http1-body.ts'
 import { responseTrailers } from '#http/http1-chunks.ts'
-import { bareLineFeed } from '#http/http1-request-head.ts'
+import { bareLineFeed } from '#http/http1-request-line.ts'
 import { MAX_RESPONSE_HEAD, type ResponseHeads, type UpstreamHead } from '#http/http1-response-head.ts'
 import { TextBody } from '#http/http1-whole.ts'
 
