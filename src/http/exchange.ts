@@ -88,6 +88,10 @@ export interface Reply {
    * forwarded.
    */
   readonly failure?: UpstreamFailure
+  /** Set if no other request may follow on the connection. */
+  readonly isLast?: boolean
+  /** Set for a body without an end of its own: it ends when the client half-closes. */
+  readonly isEndless?: boolean
 }
 
 export type UpstreamFailure = 'not-sent' | 'no-response'

@@ -7,6 +7,8 @@ export class ConnectionClock {
   readonly #timeouts: TimeoutChecker
   /** When the wait began, or its last byte arrived. */
   #since: number
+  /** When the running request began; undefined before. */
+  #requestSince: number | undefined
   #sent = 0
   #unsent = 0
   #unsentSince = 0
@@ -23,6 +25,20 @@ export class ConnectionClock {
 
   waitedMs(now: number): number {
     return now - this.#since
+  }
+
+  /** The first bytes of a request, or all of its head, have arrived. */
+  requestBegins(): void {
+    this.#requestSince ??= this.#timeouts.now
+  }
+
+  requestEnds(): void {
+    this.#requestSince = undefined
+  }
+
+  /** How long the running request has been arriving. */
+  requestMs(now: number): number {
+    return this.#requestSince === undefined ? 0 : now - this.#requestSince
   }
 
   /** How long the client has not read any buffered data. */

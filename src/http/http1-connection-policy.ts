@@ -95,6 +95,12 @@ const end: Row<'wait' | 'forward' | 'abort' | 'close'> = {
 /** The client has half-closed within a request body. */
 const endWithinBody: typeof end = { ...end, serving: 'abort', responding: 'abort' }
 
+/** The same where the request is for this server, not for a service: what is missing is the client's fault alone. */
+const endWithinOwnBody: Row<'wait' | 'forward' | 'abort' | 'close' | 'reject'> = {
+  ...endWithinBody,
+  serving: 'reject',
+}
+
 /** The gateway stops now. An idle connection is closed by `drain`. */
 const cut: Row<'wait' | 'abort'> = {
   head: 'wait',
@@ -115,6 +121,7 @@ export const connectionPolicy = {
   bodyExcess,
   end,
   endWithinBody,
+  endWithinOwnBody,
   cut,
 } as const
 
@@ -140,16 +147,26 @@ interface ReceivedBody {
   readonly unwanted: boolean
 }
 
+/** Whether the rest of a body is too long to be read only so that the connection can be reused. */
+const isTooLong = ({ framing, left }: ReceivedBody, { unwantedBytes }: Http1ClientLimits): boolean =>
+  framing.kind === 'length' && left > unwantedBytes
+
+/** Whether a response closes the connection because nothing has read the body, or will. */
+export const leavesBody = (
+  body: (ReceivedBody & { readonly isRead: boolean }) | undefined,
+  limits: Http1ClientLimits,
+): boolean =>
+  body !== undefined && !body.finished && (body.unwanted || !body.isRead) && isTooLong(body, limits)
+
 /** What follows a complete response; `isHeld`: more of the body has arrived than was read. */
 export function afterResponse(
   body: ReceivedBody | undefined,
   isHeld: boolean,
   { keepAlive }: ConnectionState,
-  { unwantedBytes }: Http1ClientLimits,
+  limits: Http1ClientLimits,
 ): 'next' | 'discard' | 'close' {
   if (body === undefined || body.finished) return 'next'
-  const isTooLong = body.framing.kind === 'length' && body.left > unwantedBytes
-  return !keepAlive || isTooLong || (body.unwanted && isHeld) ? 'close' : 'discard'
+  return !keepAlive || isTooLong(body, limits) || (body.unwanted && isHeld) ? 'close' : 'discard'
 }
 
 /** What follows a request whose response and body are complete; `isPipelined`: bytes of the next have arrived. */

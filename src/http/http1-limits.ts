@@ -1,7 +1,11 @@
+import { defaultHeadLimits, type HeadLimits } from '#http/http1-request-head.ts'
+
 /** Time and size limits of a client connection. */
-export interface Http1ClientLimits {
+export interface Http1ClientLimits extends HeadLimits {
   /** From the first byte of a head to its last; also from the connection to the first byte. */
   readonly headMs: number
+  /** From the first byte of a request to the last of its body. */
+  readonly requestMs: number
   /** Without a byte of a body that is being read. */
   readonly bodyIdleMs: number
   /** Without the client reading any buffered data. */
@@ -23,7 +27,9 @@ export interface Http1ClientLimits {
 }
 
 export const defaultClientLimits: Http1ClientLimits = {
+  ...defaultHeadLimits,
   headMs: 10_000,
+  requestMs: Infinity,
   bodyIdleMs: 30_000,
   writeStallMs: 60_000,
   keepAliveMs: 75_000,

@@ -2,7 +2,7 @@ import { withProxyField } from '#base/trusted-proxies.ts'
 import type { Framing } from '#http/body.ts'
 import { Fields } from '#http/fields.ts'
 import type { RequestHead } from '#http/head.ts'
-import { nameCharacters } from '#http/http1-characters.ts'
+import { nameCharacters, tokenCharacters } from '#http/http1-characters.ts'
 import {
   type FieldLines,
   type FieldRules,
@@ -11,18 +11,22 @@ import {
   takeCommon,
   watched,
 } from '#http/http1-field-lines.ts'
-import {
-  earlyFault,
-  MAX_REQUEST_LINE,
-  type RequestLine,
-  requestLine,
-} from '#http/http1-request-line.ts'
+import { earlyFault, MAX_REQUEST_LINE, type RequestLine, requestLine } from '#http/http1-request-line.ts'
 import { hostOf, MAX_TARGET, readTarget } from '#http/http1-target.ts'
 import { isOwnName, ownFamilies, ownNames } from '#http/identity-names.ts'
 import { malformed, HttpError } from '#http/http-error.ts'
 
 export const MAX_REQUEST_HEAD = 32_768
 export const MAX_REQUEST_FIELDS = 100
+
+export interface HeadLimits {
+  /** Bytes of a request head. */
+  readonly headBytes: number
+  /** Bytes of a request line that are read before it is rejected; a target that is too long is rejected in any case. */
+  readonly lineBytes: number
+}
+
+export const defaultHeadLimits: HeadLimits = { headBytes: MAX_REQUEST_HEAD, lineBytes: MAX_REQUEST_LINE }
 
 const codings = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd'])
 /**
@@ -42,10 +46,17 @@ const looksFor =
   'host content-length transfer-encoding connection keep-alive proxy-connection te upgrade http2-settings expect'.split(
     ' ',
   )
-const rules: FieldRules = {
+const forwardedRules: FieldRules = {
   maxFields: MAX_REQUEST_FIELDS,
   nameCharacters,
   watched: watched([...looksFor, ...ownNames], ownFamilies),
+  take: (lines, name, value) => take(lines, name, value) || isOwnName(name),
+}
+/** For requests that end here: no service could confuse their names, or trust those that only the gateway may set. */
+const finalRules: FieldRules = {
+  maxFields: MAX_REQUEST_FIELDS,
+  nameCharacters: tokenCharacters,
+  watched: watched([...looksFor, 'x-forwarded-for', 'forwarded']),
   take,
 }
 
@@ -70,7 +81,7 @@ function take(lines: FieldLines, name: string, value: string): boolean {
     case 'http2-settings':
       return true
     default:
-      return takeCommon(lines, name, value) || isOwnName(name)
+      return takeCommon(lines, name, value)
   }
 }
 
@@ -78,45 +89,53 @@ function take(lines: FieldLines, name: string, value: string): boolean {
  * Finds the end of a head. Returns where its last line ends, or undefined while more is needed; an invalid head is
  * rejected at the first byte that shows it, however the bytes were split.
  */
-export function findRequestEnd(text: string): number | undefined | HttpError {
+export function findRequestEnd(
+  text: string,
+  { headBytes, lineBytes } = defaultHeadLimits,
+): number | undefined | HttpError {
   const end = text.indexOf('\r\n\r\n')
   // Within the limit of a request line none of the other limits can be exceeded.
   if (end >= 0 && end + 4 <= MAX_REQUEST_LINE) return end + 2
   // After how many bytes each result is known: the first one counts.
-  const complete = end < 0 || end + 4 > MAX_REQUEST_HEAD ? Infinity : end + 4
+  const complete = end < 0 || end + 4 > headBytes ? Infinity : end + 4
   const line = text.indexOf('\r\n', text.startsWith('\r\n') ? 2 : 0)
-  const tooLong = line < 0 || line > MAX_REQUEST_LINE + 2 ? MAX_REQUEST_LINE + 5 : Infinity
+  const tooLong = line < 0 || line > lineBytes + 2 ? lineBytes + 5 : Infinity
   const fault = earlyFault(text)
-  const first = Math.min(complete, tooLong, fault?.after ?? Infinity, MAX_REQUEST_HEAD + 1)
+  const first = Math.min(complete, tooLong, fault?.after ?? Infinity, headBytes + 1)
   if (first > text.length) return undefined
   if (first === complete) return end + 2
   if (first === fault?.after) return fault.error
   return first === tooLong
     ? new HttpError('target_too_long', { limit: MAX_TARGET })
-    : new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_HEAD} bytes` })
+    : new HttpError('head_too_large', { reason: `at most ${headBytes} bytes` })
 }
 
 /**
  * Parses a head up to `to`, from its bytes and the same as Latin-1: the request line and the lines of its fields, each
- * with its CRLF, without the empty line.
+ * with its CRLF, without the empty line. `isForwarded`: a service will interpret the request.
  */
-export function parseRequestHead(bytes: Uint8Array, text: string, to = text.length): RequestHead | HttpError {
-  const head = parse(bytes, text, to)
+export function parseRequestHead(
+  bytes: Uint8Array,
+  text: string,
+  to = text.length,
+  isForwarded = true,
+): RequestHead | HttpError {
+  const head = parse(bytes, text, to, isForwarded)
   // What is rejected before the rest arrives must be the reason also when all came at once.
   return head instanceof HttpError ? (earlyFault(text.slice(0, to))?.error ?? head) : head
 }
 
-function parse(bytes: Uint8Array, text: string, to: number): RequestHead | HttpError {
+function parse(bytes: Uint8Array, text: string, to: number, isForwarded: boolean): RequestHead | HttpError {
   // One empty line in front is tolerated, as old programs send one after a body.
   const start = text.startsWith('\r\n') ? 2 : 0
   const end = text.indexOf('\r\n', start)
   const line = requestLine(text, start, end)
   if (line instanceof HttpError) return line
-  const lines = readFieldLines(bytes, text, end + 2, to, rules)
+  const lines = readFieldLines(bytes, text, end + 2, to, isForwarded ? forwardedRules : finalRules)
   if (lines.tooMany)
     return new HttpError('head_too_large', { reason: `at most ${MAX_REQUEST_FIELDS} fields` })
   if (lines.fault !== undefined) return malformed(lines.fault)
-  const head = compose(line, lines)
+  const head = compose(line, lines, isForwarded)
   const { proxyFields } = lines
   return proxyFields === undefined || head instanceof HttpError ? head : { ...head, proxyFields }
 }
@@ -131,6 +150,11 @@ export class RepeatedFields {
   #rest = ''
   /** The same after a first field Host; undefined if that is another one. */
   #afterHost: string | undefined
+  readonly #isForwarded: boolean
+
+  constructor(isForwarded = true) {
+    this.#isForwarded = isForwarded
+  }
 
   /** Remembers a head, of which `text` is all. */
   keep(text: string, head: RequestHead): void {
@@ -153,7 +177,7 @@ export class RepeatedFields {
     if (host === undefined) return undefined
     const line = requestLine(text, 0, end)
     if (line instanceof HttpError || line.version !== last.version) return undefined
-    const destination = readTarget(line.target, line.method, authority)
+    const destination = readTarget(line.target, line.method, authority, this.#isForwarded)
     if (destination instanceof HttpError) return undefined
     const { target, path } = destination
     return { ...last, method: line.method, target, path, host, authority }
@@ -174,11 +198,14 @@ const afterLine = (text: string, from: number): string => text.slice(text.indexO
 function compose(
   { method, target: written, version }: RequestLine,
   lines: FieldLines,
+  isForwarded: boolean,
 ): RequestHead | HttpError {
-  const authority = lines.host
-  const host = authority === undefined ? undefined : hostOf(authority)
+  // Health checks of load balancers are often HTTP/1.0 without Host. Without one there is nowhere to forward to.
+  const isHostless = lines.host === undefined && version === '1.0' && !isForwarded
+  const authority = isHostless ? '' : lines.host
+  const host = authority === undefined ? undefined : isHostless ? '' : hostOf(authority)
   if (authority === undefined || host === undefined) return malformed('it does not have one valid Host')
-  const destination = readTarget(written, method, authority)
+  const destination = readTarget(written, method, authority, isForwarded)
   if (destination instanceof HttpError) return destination
   const content = framingOf(lines, version)
   if (content instanceof HttpError) return content

@@ -29,7 +29,6 @@ export function requestLine(text: string, start: number, end: number): RequestLi
   const method = text.startsWith('GET ', start) ? 'GET' : text.slice(start, methodEnd)
   if (method.length > MAX_METHOD || !allIn(methodCharacters, method, 0, method.length))
     return malformed('its method is not one')
-  if (method === 'CONNECT' || method === 'TRACE') return malformed(`${method} is not served here`)
   return { method, target: text.slice(methodEnd + 1, targetEnd), version }
 }
 

@@ -5,12 +5,7 @@ import { type BodySource, IncomingBody } from '#http/http1-body.ts'
 import { requestTrailers } from '#http/http1-chunks.ts'
 import type { ConnectionClock } from '#http/http1-connection-clock.ts'
 import type { Http1ClientLimits } from '#http/http1-limits.ts'
-import {
-  findRequestEnd,
-  MAX_REQUEST_HEAD,
-  parseRequestHead,
-  RepeatedFields,
-} from '#http/http1-request-head.ts'
+import { findRequestEnd, parseRequestHead, RepeatedFields } from '#http/http1-request-head.ts'
 import { SocketSplice } from '#http/http1-splice.ts'
 import { HttpError } from '#http/http-error.ts'
 import { ownedCopy } from '#tunnel/buffer-pool.ts'
@@ -34,6 +29,8 @@ interface ReaderOptions {
   readonly receiver: RequestReceiver
   readonly clock: ConnectionClock
   readonly limits: Http1ClientLimits
+  /** A service will interpret the requests. */
+  readonly isForwarded: boolean
 }
 
 // Nearly every head is shorter, so a large body after it is not converted to text.
@@ -50,7 +47,8 @@ export class RequestReader implements BodySource, BorrowedReader {
   readonly #clock: ConnectionClock
   readonly #limits: Http1ClientLimits
   readonly #reads: SocketReads
-  readonly #fields = new RepeatedFields()
+  readonly #fields: RepeatedFields
+  readonly #isForwarded: boolean
   #mode: Mode = 'head'
   #partial: Buffer | undefined
   #waiting: Buffer | undefined
@@ -59,11 +57,13 @@ export class RequestReader implements BodySource, BorrowedReader {
   #discarded = 0
   #splice: SocketSplice | undefined
 
-  constructor(socket: Socket, { receiver, clock, limits }: ReaderOptions) {
+  constructor(socket: Socket, { receiver, clock, limits, isForwarded }: ReaderOptions) {
     this.#socket = socket
     this.#receiver = receiver
     this.#clock = clock
     this.#limits = limits
+    this.#isForwarded = isForwarded
+    this.#fields = new RepeatedFields(isForwarded)
     this.#reads = readBorrowed(socket, this)
   }
 
@@ -117,6 +117,7 @@ export class RequestReader implements BodySource, BorrowedReader {
     this.#mode = 'head'
     this.#body = this.#waiting = undefined
     this.#clock.restart()
+    this.#clock.requestEnds()
     if (waiting !== undefined) this.#readHead(waiting)
   }
 
@@ -191,12 +192,12 @@ export class RequestReader implements BodySource, BorrowedReader {
       this.#request(repeated, undefined)
       return
     }
-    const end = findRequestEnd(text)
+    const end = findRequestEnd(text, this.#limits)
     if (typeof end !== 'number' || end + 2 < length) {
       this.#readHead(ownedCopy(bytes, 0, length))
       return
     }
-    const head = parseRequestHead(bytes, text, end)
+    const head = parseRequestHead(bytes, text, end, this.#isForwarded)
     if (head instanceof HttpError) {
       this.#receiver.invalidHead(head)
     } else {
@@ -207,19 +208,21 @@ export class RequestReader implements BodySource, BorrowedReader {
 
   #readHead(bytes: Buffer): void {
     const chunk = this.#partial === undefined ? bytes : Buffer.concat([this.#partial, bytes])
+    const { headBytes } = this.#limits
     let text = chunk.toString('latin1', 0, FIRST_LOOK)
-    let end = findRequestEnd(text)
+    let end = findRequestEnd(text, this.#limits)
     if (end === undefined && chunk.length > FIRST_LOOK) {
-      text = chunk.toString('latin1', 0, MAX_REQUEST_HEAD + 1)
-      end = findRequestEnd(text)
+      text = chunk.toString('latin1', 0, headBytes + 1)
+      end = findRequestEnd(text, this.#limits)
     }
     if (end === undefined) {
       if (this.#partial === undefined) this.#clock.restart()
+      this.#clock.requestBegins()
       this.#partial = chunk
       return
     }
     this.#partial = undefined
-    const head = end instanceof HttpError ? end : parseRequestHead(chunk, text, end)
+    const head = end instanceof HttpError ? end : parseRequestHead(chunk, text, end, this.#isForwarded)
     if (head instanceof HttpError) this.#receiver.invalidHead(head)
     else
       this.#request(
@@ -231,6 +234,7 @@ export class RequestReader implements BodySource, BorrowedReader {
   #request(head: RequestHead, rest: Buffer | undefined): void {
     this.#mode = 'body'
     this.#clock.restart()
+    this.#clock.requestBegins()
     this.#receiver.request(head, this.#bodyOf(head, rest))
     const body = this.#body
     if (body !== undefined && !body.finished && !body.flowing && !body.unwanted) this.holdContent()

@@ -131,13 +131,16 @@ export class ResponseWriter implements BodySink {
 
   /** A head that is sent for the second time is probably sent often: its text is kept. */
   #headText(head: ResponseHead, transfer: ResponseTransfer, host: string): string {
-    const isUsual = transfer.keepAlive && transfer.version === '1.1' && !transfer.bare
-    if (!isUsual) return serializeResponseHead(this.#confined(head, host), transfer)
+    const { requestId, keepAlive, version, bare } = transfer
+    const isUsual = keepAlive && version === '1.1' && !bare
+    // A head without an id is made for one response.
+    if (!isUsual || requestId === undefined)
+      return serializeResponseHead(this.#confined(head, host), transfer)
     const { written } = head
     const isWritten = written instanceof WrittenHead && written.isOf(head)
-    if (isWritten && written.host === host) return written.text(transfer.requestId)
+    if (isWritten && written.host === host) return written.text(requestId)
     const owner = this.#isolation?.shares(host) === true ? host : ALONE
-    if (isWritten && written.host === owner) return written.text(transfer.requestId)
+    if (isWritten && written.host === owner) return written.text(requestId)
     const sent = this.#confined(head, host)
     head.written = written === owner ? new WrittenHead(head, owner, sent, transfer) : owner
     return serializeResponseHead(sent, transfer)

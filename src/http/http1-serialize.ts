@@ -8,8 +8,8 @@ export interface ResponseTransfer {
   readonly keepAlive: boolean
   /** The method was HEAD, or the status has no body: no bytes follow, whatever the framing. */
   readonly bare: boolean
-  /** The request id. */
-  readonly requestId: string
+  /** The request id; undefined: none is sent. */
+  readonly requestId: string | undefined
 }
 
 /** Whether a response to that method has no body. */
@@ -17,15 +17,19 @@ export const isBare = (method: string, status: number): boolean =>
   method === 'HEAD' || status === 204 || status === 304
 
 /** The text of a response head, with the empty line. */
-export const serializeResponseHead = (head: ResponseHead, transfer: ResponseTransfer): string =>
-  beforeId(head) + transfer.requestId + afterId(head, transfer)
+export function serializeResponseHead(head: ResponseHead, transfer: ResponseTransfer): string {
+  const { requestId } = transfer
+  return requestId === undefined
+    ? beforeId(head) + afterId(head, transfer)
+    : `${beforeId(head)}${REQUEST_ID}: ${requestId}\r\n${afterId(head, transfer)}`
+}
 
 const beforeId = ({ status, reason, fields }: ResponseHead): string =>
-  `HTTP/1.1 ${status} ${reason}\r\n${fields.text}${REQUEST_ID}: `
+  `HTTP/1.1 ${status} ${reason}\r\n${fields.text}`
 
 function afterId(head: ResponseHead, transfer: ResponseTransfer): string {
   const framing = transfer.bare ? announcedField(head) : framingField(head.framing, transfer.version)
-  return `\r\n${framing}${connectionField(transfer)}\r\n`
+  return `${framing}${connectionField(transfer)}\r\n`
 }
 
 /** The text of a head that is sent again and again. */
@@ -40,8 +44,8 @@ export class WrittenHead {
   constructor(head: ResponseHead, host: string, sent: ResponseHead, transfer: ResponseTransfer) {
     this.host = host
     this.#head = head
-    this.#before = inOnePiece(beforeId(sent))
-    this.#after = inOnePiece(afterId(sent, transfer))
+    this.#before = inOnePiece(`${beforeId(sent)}${REQUEST_ID}: `)
+    this.#after = inOnePiece(`\r\n${afterId(sent, transfer)}`)
   }
 
   /** Not of a changed copy, which has this too. */

@@ -18,6 +18,7 @@ import {
   type ConnectionState,
   isBodyUnsure,
   keepsAlive,
+  leavesBody,
   waitOf,
   waits,
 } from '#http/http1-connection-policy.ts'
@@ -40,7 +41,7 @@ import {
 } from '#http/timeout-checker.ts'
 import { cut } from '#tunnel/splice.ts'
 
-interface ServeOptions {
+export interface ServeOptions {
   readonly client: HttpClientConnection
   readonly answer: Endpoint
   readonly observer?: Observer
@@ -54,6 +55,17 @@ interface ServeOptions {
   readonly proxies?: TrustedProxies | undefined
   /** Bytes already read from the connection. */
   readonly first?: Buffer
+  /** Set where the requests are for this server; absent: they are forwarded to services. */
+  readonly own?: OwnRequests
+}
+
+/**
+ * Requests that are not forwarded: they keep the fields that only the gateway may send to services, their target may be
+ * what a service could misread, HTTP/1.0 needs no Host, and responses have no request id.
+ */
+interface OwnRequests {
+  /** The response to what cannot be served; the head is undefined when it could not be parsed. */
+  readonly refuse: (error: HttpError, head: RequestHead | undefined) => Reply
 }
 
 /** A client connection being served. */
@@ -80,6 +92,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   readonly #connection: HttpClientConnection
   readonly #proxies: TrustedProxies | undefined
   readonly #answer: Endpoint
+  readonly #own: OwnRequests | undefined
   readonly #observer: Observer | undefined
   readonly #theme: PageTheme
   readonly #limits: Http1ClientLimits
@@ -115,6 +128,8 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   #splice: SocketSplice | undefined
   /** The client was asked to send the body. */
   #isContinued = false
+  /** The response ends when the client half-closes. */
+  #isEndless = false
 
   constructor(socket: Socket, options: ServeOptions) {
     const { client, answer, observer, limits, timeouts = sharedSweeper, first } = options
@@ -122,6 +137,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     this.#client = this.#connection = client
     this.#proxies = options.proxies
     this.#answer = answer
+    this.#own = options.own
     this.#observer = observer
     this.#theme = options.theme ?? defaultTheme
     this.#limits = limits === undefined ? defaultClientLimits : { ...defaultClientLimits, ...limits }
@@ -142,7 +158,12 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
       this.#gone()
       resolve()
     })
-    this.#reader = new RequestReader(socket, { receiver: this, clock: this.#clock, limits: this.#limits })
+    this.#reader = new RequestReader(socket, {
+      receiver: this,
+      clock: this.#clock,
+      limits: this.#limits,
+      isForwarded: this.#own === undefined,
+    })
     if (first !== undefined && first.length > 0) this.#reader.receive(first)
   }
 
@@ -151,7 +172,9 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     state.isDraining = true
     state.keepAlive = false
     // Not closed yet: the first request of a new connection would be lost, and the client would not retry it.
-    if (state.phase === 'head' && !this.#reader.isWithinHead) this.#clock.restart()
+    if (state.phase !== 'head' || this.#reader.isWithinHead) return
+    if (state.requests > 0 && this.#limits.drainMs === 0) this.#close()
+    else this.#clock.restart()
   }
 
   cut(): void {
@@ -161,6 +184,15 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   checkTimeouts(now: number): void {
     if (this.#clock.stalledMs(now) > this.#limits.writeStallMs) {
       cut(this.#socket)
+      return
+    }
+    const { phase } = this.#state
+    if (
+      phase === 'serving' &&
+      this.#reader.isBodyDue &&
+      this.#clock.requestMs(now) > this.#limits.requestMs
+    ) {
+      this.#reject(new HttpError('request_timeout'))
       return
     }
     const awaited = waitOf(this.#state, this.#reader, this.#socket.writableEnded)
@@ -179,7 +211,7 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     state.keepAlive = keepsAlive(head, state, this.#limits)
     this.#head = head
     this.#client = requestClient(this.#connection, head, this.#proxies)
-    this.#isContinued = false
+    this.#isContinued = this.#isEndless = false
     this.#clientAbort = new ClientAbort()
     const context = (this.#context = new RequestContext())
     context.connection.content = this.#reader.body
@@ -214,11 +246,14 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
   }
 
   clientEnded(): void {
-    this.#state.hasClientEnded = true
-    const row = this.#reader.isBodyDue ? connectionPolicy.endWithinBody : connectionPolicy.end
-    const action = row[this.#state.phase]
+    const state = this.#state
+    state.hasClientEnded = true
+    const within =
+      this.#own === undefined ? connectionPolicy.endWithinBody : connectionPolicy.endWithinOwnBody
+    const action = (this.#reader.isBodyDue ? within : connectionPolicy.end)[state.phase]
     if (action === 'close') this.#close()
-    else if (action === 'abort') this.#socket.destroy()
+    else if (action === 'reject') this.#reject(malformed('the connection ended before its content'))
+    else if (action === 'abort' || (action === 'wait' && this.#isEndless)) this.#socket.destroy()
     else if (action === 'forward') this.#splice?.finish()
   }
 
@@ -247,6 +282,12 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
       return
     }
     state.phase = 'responding'
+    this.#isEndless = given.isEndless === true
+    if (this.#isEndless && state.hasClientEnded) {
+      given.body.cancel()
+      this.#socket.destroy()
+      return
+    }
     const reply = this.#toSend(given, head, context)
     if (reply.upgraded !== undefined) {
       this.#upgrade(reply.head, head, reply.upgraded)
@@ -255,11 +296,14 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     const version = head.version === '1.0' ? '1.0' : '1.1'
     const bare = isBare(head.method, reply.head.status)
     if (
+      given.isLast === true ||
       isBodyUnsure(head, this.#isContinued, this.#reader.isBodyDue) ||
-      (!bare && endsWithConnection(reply.head.framing, version))
+      (!bare && endsWithConnection(reply.head.framing, version)) ||
+      leavesBody(this.#reader.body, this.#limits)
     )
       state.keepAlive = false
-    const transfer = { version, keepAlive: state.keepAlive, bare, requestId: context.id } as const
+    const requestId = this.#own === undefined ? context.id : undefined
+    const transfer = { version, keepAlive: state.keepAlive, bare, requestId } as const
     this.#writer.respond(reply, transfer, head.host)
   }
 
@@ -301,9 +345,12 @@ class Http1ServerConnection implements Served, RequestReceiver, HasTimeouts {
     this.#clientAbort?.abort()
     this.#reader.body?.fail(new Error('The request was refused.'))
     const context = (this.#context ??= new RequestContext())
-    const reply = this.#toSend(errorReply(error.code, asked, error.values), asked, context)
+    const own = this.#own
+    const given = own ? own.refuse(error, asked) : errorReply(error.code, asked, error.values)
+    const reply = this.#toSend(given, asked, context)
     const bare = asked !== undefined && isBare(asked.method, reply.head.status)
-    const transfer = { version: '1.1', keepAlive: false, bare, requestId: context.id } as const
+    const requestId = own === undefined ? context.id : undefined
+    const transfer = { version: '1.1', keepAlive: false, bare, requestId } as const
     this.#writer.respond(reply, transfer)
   }
 

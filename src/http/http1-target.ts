@@ -41,12 +41,23 @@ interface RequestTarget {
   readonly path: string
 }
 
-/** Checks the target of a request line against its Host. */
-export function readTarget(target: string, method: string, authority: string): RequestTarget | HttpError {
+/**
+ * Checks the target of a request line against its Host. `isForwarded`: a service will interpret it, and may decode it
+ * in another way.
+ */
+export function readTarget(
+  target: string,
+  method: string,
+  authority: string,
+  isForwarded = true,
+): RequestTarget | HttpError {
+  if (method === 'CONNECT' || (method === 'TRACE' && isForwarded))
+    return malformed(`${method} is not served here`)
   if (target.length > MAX_TARGET) return new HttpError('target_too_long', { limit: MAX_TARGET })
   if (!allIn(targetCharacters, target, 0, target.length))
     return malformed('its target has a character that must be encoded')
-  if (target.startsWith('/')) return checkedPath(target)
+  const pathOf = isForwarded ? checkedPath : split
+  if (target.startsWith('/')) return pathOf(target)
   if (target === '*' && method === 'OPTIONS') return { target, path: target }
   const absolute = ABSOLUTE.exec(target)
   if (absolute?.[1] === undefined) return malformed('its target is not a path')
@@ -54,16 +65,21 @@ export function readTarget(target: string, method: string, authority: string): R
     return malformed('its target and its Host name different places')
   const rest = target.slice(absolute[0].length)
   if (rest === '' && method === 'OPTIONS') return { target: '*', path: '*' }
-  return checkedPath(rest.startsWith('/') ? rest : `/${rest}`)
+  return pathOf(rest.startsWith('/') ? rest : `/${rest}`)
+}
+
+function split(target: string): RequestTarget {
+  const query = target.indexOf('?')
+  return { target, path: query < 0 ? target : target.slice(0, query) }
 }
 
 function checkedPath(target: string): RequestTarget | HttpError {
-  const query = target.indexOf('?')
-  const path = query < 0 ? target : target.slice(0, query)
+  const found = split(target)
+  const { path } = found
   if (target.includes('%00')) return malformed('its target has an encoded NUL')
   if ((path.includes('%') || path.includes('..')) && climbs(path))
     return malformed('its path leads above the root')
-  return { target, path }
+  return found
 }
 
 /** Services differ in what they decode before they resolve "..", so the widest interpretation counts. */

@@ -34,6 +34,7 @@ bodyComplete   wait     wait     wait        next        wait      wait
 bodyExcess     hold     hold     hold        close       hold      hold
 end            close    wait     wait        close       forward   close
 endWithinBody  close    abort    abort       close       forward   close
+endWithinOwnBody  close  reject   abort       close       forward   close
 cut            wait     abort    abort       abort       abort     abort
 `
 const policy: Policy = connectionPolicy

@@ -7,7 +7,7 @@ import type { TunnelRecord } from '#registry/directory.ts'
 import type { Endpoint } from '#http/exchange.ts'
 import { DialError, type AgentDialer } from '#registry/agent-dialer.ts'
 import type { Http1ClientLimits } from '#http/http1-limits.ts'
-import { type Served, serveHttp1 } from '#http/http1-server-connection.ts'
+import { type Served, type ServeOptions, serveHttp1 } from '#http/http1-server-connection.ts'
 import type { SiteIsolation } from '#http/site-isolation.ts'
 import { TimeoutChecker } from '#http/timeout-checker.ts'
 import { asDuplex } from '#tunnel/duplex.ts'
@@ -36,6 +36,7 @@ export interface FixtureOptions {
   readonly tls?: { readonly key: string; readonly cert: string }
   /** Responds instead of the tunnel. */
   readonly answer?: Endpoint
+  readonly own?: ServeOptions['own']
   /** What the agent does with a connection instead of forwarding it. */
   readonly agent?: (stream: TunnelStream, header: ProxyHeader, count: number) => void
 }
@@ -141,6 +142,7 @@ export class Http1Fixture implements AsyncDisposable {
         timeouts: new TimeoutChecker(20),
         limits: this.#options.limits ?? {},
         isolation: this.#options.isolation,
+        ...(this.#options.own && { own: this.#options.own }),
       }),
     )
   }
