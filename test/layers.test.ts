@@ -29,7 +29,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ssh: words('registry tunnel pki base'),
   gateway: words('ssh webhooks auth tls telemetry http http2 registry tunnel pki contract base'),
   cluster: words('gateway auth telemetry registry tunnel pki contract base'),
-  api: words('webhooks reference store pki contract base'),
+  api: words('http webhooks reference store pki contract base'),
   events: words('store contract base'),
   acme: words('store pki base'),
   domains: words('acme api registry dns store pki contract base'),

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http'
 import { Access } from '#api/access.ts'
+import type { ApiRequest } from '#api/api-request.ts'
 import type { Call, Deps, Principal } from '#api/call.ts'
 import type { ChangeWatch } from '#api/change-watch.ts'
 import { Browsers } from '#api/dashboard/browsers.ts'
@@ -7,7 +7,7 @@ import type { OpenIdOptions } from '#api/dashboard/openid-provider.ts'
 import { DashboardSessions, type SessionLimits } from '#api/dashboard/sessions.ts'
 import type { HttpCall } from '#api/http-server.ts'
 import { ApiRateLimit } from '#api/rate-limit.ts'
-import { checkHost, checkMessage, checkVersion } from '#api/request.ts'
+import { checkHost, checkVersion } from '#api/request.ts'
 import { baseUrl, clientAddress } from '#api/via-gateway.ts'
 import type { Log } from '#base/log.ts'
 import type { TrustedProxies } from '#base/trusted-proxies.ts'
@@ -59,28 +59,27 @@ export class ApiAdmission {
     return await this.#principalOf(request, this.#addressOf(request))
   }
 
-  #principalOf(request: IncomingMessage, ip: string): Principal | Promise<Principal> {
+  #principalOf(request: ApiRequest, ip: string): Principal | Promise<Principal> {
     const behind = this.#watch.catchUp()
     if (behind !== undefined || this.browsers.sent(request)) return this.#readPrincipal(behind, request, ip)
-    return this.#access.admit(request.headers.authorization, ip)
+    return this.#access.admit(request.headers['authorization'], ip)
   }
 
   async #readPrincipal(
     behind: Promise<void> | undefined,
-    request: IncomingMessage,
+    request: ApiRequest,
     ip: string,
   ): Promise<Principal> {
     await behind
-    if (!this.browsers.sent(request)) return await this.#access.admit(request.headers.authorization, ip)
+    if (!this.browsers.sent(request)) return await this.#access.admit(request.headers['authorization'], ip)
     await this.#access.requireAddress('dashboard', ip)
     return (await this.browsers.identify(request)).principal
   }
 
   /** Also rate limit and version. Not a promise for a known API key. */
   admit(httpCall: HttpCall): Call | Promise<Call> {
-    const { request, headers } = httpCall
-    if (headers.admitted === undefined) checkHost(request)
-    checkMessage(request)
+    const { request } = httpCall
+    checkHost(request)
     const ip = this.#addressOf(request)
     const principal = this.#principalOf(request, ip)
     if (principal instanceof Promise) return principal.then(found => this.#admitted(httpCall, found, ip))
@@ -88,18 +87,17 @@ export class ApiAdmission {
   }
 
   #admitted(httpCall: HttpCall, principal: Principal, ip: string): Call {
-    const { request, headers } = httpCall
-    const { admitted } = headers
+    const { request } = httpCall
+    const { admitted } = request.known
     this.#count(request, principal)
     if (admitted?.principal === principal && admitted.ip === ip) return admitted
     checkVersion(request.headers)
-    return (headers.admitted = this.callFor(httpCall, principal, ip))
+    return (request.known.admitted = this.callFor(httpCall, principal, ip))
   }
 
   /** For requests before sign-in: rejects clients whose address may not use the dashboard. */
   async guard({ request }: HttpCall): Promise<void> {
     checkHost(request)
-    checkMessage(request)
     await this.#watch.catchUp()
     await this.#access.requireAddress('dashboard', this.#addressOf(request))
   }
@@ -121,11 +119,11 @@ export class ApiAdmission {
     }
   }
 
-  #addressOf(request: IncomingMessage): string {
+  #addressOf(request: ApiRequest): string {
     return clientAddress(request, this.#options.proxies)
   }
 
-  #count(request: IncomingMessage, { keyId, id }: Principal): void {
+  #count(request: ApiRequest, { keyId, id }: Principal): void {
     if (!hasPrefixOf(dashboardSession, keyId)) {
       this.#keyLimit.count(keyId)
       return this.#options.usedKey(keyId, id)

@@ -2,7 +2,7 @@ import type { SettingChanges } from '#base/changed-settings.ts'
 import { fail } from '#base/errors.ts'
 import { inTime } from '#base/in-time.ts'
 import { ApiAdmission, type ApiAdmissionOptions } from '#api/api-admission.ts'
-import { preflight, refuse, sendNothing, sendText } from '#api/answer.ts'
+import { emptyReply, jsonReply, preflight, refusal } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
 import { ChangeWatch } from '#api/change-watch.ts'
 import { addDashboardPages, dashboardPage } from '#api/dashboard/pages.ts'
@@ -25,6 +25,7 @@ import { operations, type Operation } from '#contract/operations.ts'
 import type { EffectiveSettings } from '#contract/effective-settings.ts'
 import type { Licences } from '#contract/licences.ts'
 import { singletons, type Singleton } from '#contract/singletons.ts'
+import type { Reply } from '#http/exchange.ts'
 import type { ServerStatus } from '#contract/status.ts'
 
 interface ApiOptions extends ApiAdmissionOptions, PublicPages {
@@ -43,7 +44,7 @@ interface ApiOptions extends ApiAdmissionOptions, PublicPages {
 
 /** The management API as an HTTP server. */
 export function createApi(options: ApiOptions): HttpServer {
-  const server = new HttpServer((error, httpCall) => refuse(error, httpCall, options.log), options.answered)
+  const server = new HttpServer((error, httpCall) => refusal(error, httpCall, options.log), options.answered)
   server.on('OPTIONS', '*', preflight)
 
   const watch = new ChangeWatch(options.store)
@@ -88,22 +89,22 @@ function addSingletons(
   admission: ApiAdmission,
   answers: SingletonAnswers,
 ): void {
-  const sendDashboard = dashboardPage(options)
-  const sendPage = orUnavailable(options.log, async httpCall => {
+  const dashboard = dashboardPage(options)
+  const page = orUnavailable(options.log, async httpCall => {
     await admission.guard(httpCall)
-    await sendDashboard(httpCall)
+    return await dashboard(httpCall)
   })
   for (const [name, singleton] of Object.entries<Singleton>(singletons)) {
     const answer = answers[name as keyof typeof singletons]
     const { method = 'GET' } = singleton
     server.on(method, singleton.path, async httpCall => {
-      if (name === 'root' && wantsHtml(httpCall.request)) return sendPage(httpCall)
+      if (name === 'root' && wantsHtml(httpCall.request)) return page(httpCall)
       const call = await admission.admit(httpCall)
       if (method === 'POST' && call.principal.role !== 'admin') fail('reload_admin')
       const { filters, adminOnly } = singleton
       if (adminOnly && call.principal.role !== 'admin') fail('not_allowed', { action: 'read the settings' })
-      const given = filters ? readFilters(filters, httpCall.request.url ?? '') : {}
-      sendText(httpCall, 200, JSON.stringify(await answer(call, given)))
+      const given = filters ? readFilters(filters, httpCall.request.url) : {}
+      return jsonReply(httpCall, 200, JSON.stringify(await answer(call, given)))
     })
   }
 }
@@ -130,25 +131,25 @@ function operationRoute(
   const carryOut = operate(operation)
   const { kind, status } = operation
   const cache = isCacheable(operation) ? responses : undefined
-  const respond = (httpCall: HttpCall, call: Call): Promise<void> | void => {
+  const respond = (httpCall: HttpCall, call: Call): Promise<Reply> | Reply => {
     requireAccess(kind, call)
-    const url = call.base + (httpCall.request.url ?? '')
+    const url = call.base + httpCall.request.url
     const cached = cache?.find(url)
-    return cached ? sendText(httpCall, status, cached) : execute(httpCall, call, url)
+    return cached ? jsonReply(httpCall, status, cached) : execute(httpCall, call, url)
   }
-  const execute = async (httpCall: HttpCall, call: Call, url: string): Promise<void> => {
+  const execute = async (httpCall: HttpCall, call: Call, url: string): Promise<Reply> => {
     const generation = cache?.generation(kind.name) ?? 0
     const given = await readArguments(operation, httpCall)
     const result = await carryOut(given, call)
     const applying = operation.method === 'GET' ? undefined : applied()
     if (applying) await inTime(applying, APPLY_MS)
-    if (result === undefined) return sendNothing(httpCall)
+    if (result === undefined) return emptyReply(httpCall)
     const text = typeof result === 'string' ? result : JSON.stringify(result)
-    // Node sends a short string together with the head, and a long one faster as bytes.
+    // A short string is sent together with the head, and a long one faster as bytes.
     const body = text.length < MAX_STRING ? text : Buffer.from(text)
     // The result of a filter may depend on the time.
     if (!given.query.has('filter')) cache?.keep(url, { kind: kind.name, body, generation })
-    sendText(httpCall, status, body)
+    return jsonReply(httpCall, status, body)
   }
   return httpCall => {
     const call = admission.admit(httpCall)
@@ -165,7 +166,7 @@ async function readArguments(operation: Operation, { request, params }: HttpCall
   return {
     id: params[kind.key] ?? '',
     parent: kind.parent ? (params[kind.parent.param] ?? null) : null,
-    query: readParameters(operation, request.url ?? ''),
+    query: readParameters(operation, request.url),
     body: operation.input ? await readBody(operation, request) : {},
   }
 }

@@ -122,7 +122,8 @@ suite('a path', () => {
       assertRefusal(await server.api.post(`/ip_policies/${await seeds.id('ip_policies')}`), 'no_such_path')
       for (const method of ['FETCH', 'get', 'G\tET', 'POST\u0000'])
         assertRefused(await send(server.api, { line: `${method} /ip_policies HTTP/1.1` }), 'bad_request')
-      assert.equal(await exchange(server.api, 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n'), '')
+      const tunnel = await exchange(server.api, 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n')
+      assertRefused(readAnswer(tunnel), 'bad_request')
     }))
 
   test('may have 8192 bytes, and not one more', async () => {

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { jsonReply } from '#api/answer.ts'
 import { HttpServer } from '#api/http-server.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'
 
 async function listening(): Promise<{ server: HttpServer; open: () => Promise<Socket> }> {
-  const server = new HttpServer(() => undefined)
-  server.on('GET', '/', ({ response }) => void response.end('done'))
+  const server = new HttpServer(error => {
+    throw error
+  })
+  server.on('GET', '/', httpCall => jsonReply(httpCall, 200, '"done"'))
   const { hostname, port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }))
   const open = async (): Promise<Socket> => {
     const socket = connect({ host: hostname, port: Number(port) })

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, get } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { get } from 'node:http'
 import { suite, test } from 'node:test'
 import { newId } from '#base/ids.ts'
 import { openPostgres } from '#store/postgres.ts'
+import { streamReply } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
-import { RepeatedHeaders } from '#api/repeated-headers.ts'
+import { HttpServer } from '#api/http-server.ts'
 import { EventStream } from '#api/streams/event-stream.ts'
 import { OpenStreams } from '#api/streams/open-streams.ts'
 import { createClient } from '#client/client.ts'
@@ -16,6 +15,10 @@ import { newMember } from '../support/members.ts'
 import { testLog } from '../support/secrets.ts'
 import { startServer, type Caller, type TestServer } from '../support/server.ts'
 import { World } from '../e2e/edges/world.ts'
+
+const thrown = (error: unknown): never => {
+  throw error
+}
 
 const clientOf = ({ url, token }: Caller) => createClient({ url, token })
 
@@ -135,32 +138,36 @@ suite('GET /requests/stream', () => {
       feeds++
       return () => void feeds--
     }
-    const left = Promise.withResolvers<void>()
-    await using server = createServer((request, response) => {
-      const headers = new RepeatedHeaders().of(request)
-      const httpCall = { request, response, headers, operationId: '', params: {} }
-      const served = once(response, 'close').then(() => streams.serve(httpCall, call, feed))
-      served.then(left.resolve, left.reject)
+    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const server = new HttpServer(thrown)
+    server.on('GET', '/', async httpCall => {
+      asked.resolve()
+      await left.promise
+      return streams.serve(httpCall, call, feed)
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const client = get({ port: (server.address() as AddressInfo).port }).on('error', () => undefined)
-    await once(server, 'request')
+    const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }))
+    const client = get({ port: Number(port) }).on('error', () => undefined)
+    await asked.promise
     client.destroy()
-    await left.promise
+    const { promise: closed, resolve } = Promise.withResolvers<void>()
+    client.once('close', resolve)
+    await closed
+    left.resolve()
+    await server.close()
     assert.equal(feeds, 0)
   })
 
   test('a client that does not read gets the number of dropped messages', async () => {
     let open = (_stream: EventStream): void => undefined
     const stream = new Promise<EventStream>(resolve => (open = resolve))
-    const service = createServer((request, response) => {
-      const headers = new RepeatedHeaders().of(request)
-      open(new EventStream({ request, response, headers, operationId: 'op_1', params: {} }))
+    const service = new HttpServer(thrown)
+    service.on('GET', '/', httpCall => {
+      const events = new EventStream()
+      open(events)
+      return streamReply(httpCall, events.body)
     })
-    service.listen(0, '127.0.0.1')
-    await once(service, 'listening')
-    const { port } = service.address() as AddressInfo
-    const reader = await opened({ url: `http://127.0.0.1:${port}`, token: '' }, '/')
+    const url = await service.listen({ host: '127.0.0.1', port: 0 })
+    const reader = await opened({ url, token: '' }, '/')
     // More than the kernel buffers and the server keep.
     const [count, data] = [200, JSON.stringify('x'.repeat(100_000))]
     for (let n = 0; n < count; n++) (await stream).send('request', data)
@@ -168,7 +175,7 @@ suite('GET /requests/stream', () => {
     const dropped = Number(/event: dropped\ndata: \{"count":(\d+)\}/.exec(text)?.[1])
     assert.equal(text.split('event: request').length - 1 + dropped, count)
     await reader.cancel()
-    service.close()
+    await service.close()
   })
 })
 

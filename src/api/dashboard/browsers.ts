@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { ApiRequest } from '#api/api-request.ts'
 import { sessionToken } from '#api/dashboard/cookie.ts'
 import { isSafe, requireOwnOrigin } from '#api/dashboard/origin.ts'
 import type { DashboardSessions, Session } from '#api/dashboard/sessions.ts'
@@ -17,18 +17,18 @@ export class Browsers {
   }
 
   /** True for a request whose only credential is a session cookie. */
-  sent(request: IncomingMessage): boolean {
-    return request.headers.authorization === undefined && this.#tokenOf(request) !== undefined
+  sent(request: ApiRequest): boolean {
+    return request.headers['authorization'] === undefined && this.#tokenOf(request) !== undefined
   }
 
   /** The session of the cookie, whatever sent the request. */
-  async sessionOf(request: IncomingMessage): Promise<Session | undefined> {
+  async sessionOf(request: ApiRequest): Promise<Session | undefined> {
     const token = this.#tokenOf(request)
     return token === undefined ? undefined : this.#sessions.find(token)
   }
 
   /** The same for requests that act for the user: rejects what a page of another origin may have sent. */
-  async identify(request: IncomingMessage): Promise<Session> {
+  async identify(request: ApiRequest): Promise<Session> {
     const session = (await this.sessionOf(request)) ?? fail('session_invalid')
     requireOwnOrigin(request, this.#publicUrl, isSafe(request) ? 'none' : 'origin')
     if (!isSafe(request)) requireCsrfToken(request, session)
@@ -36,17 +36,17 @@ export class Browsers {
   }
 
   /** Records a use. */
-  touch(request: IncomingMessage): void {
+  touch(request: ApiRequest): void {
     const token = this.#tokenOf(request)
     if (token !== undefined) this.#sessions.touch(token)
   }
 
-  #tokenOf(request: IncomingMessage): string | undefined {
+  #tokenOf(request: ApiRequest): string | undefined {
     return sessionToken(request, this.#publicUrl)
   }
 }
 
-function requireCsrfToken({ headers }: IncomingMessage, { csrfToken }: Session): void {
+function requireCsrfToken({ headers }: ApiRequest, { csrfToken }: Session): void {
   const given = headers[CSRF_HEADER]
-  if (typeof given !== 'string' || !sameText(given, csrfToken)) fail('csrf_token')
+  if (given === undefined || !sameText(given, csrfToken)) fail('csrf_token')
 }

@@ -1,5 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ApiRequest } from '#api/api-request.ts'
 import { isSecure } from '#api/dashboard/origin.ts'
+import type { HttpCall } from '#api/http-server.ts'
+import { addHeader } from '#api/reply.ts'
 
 const SESSION = 'adit_session'
 
@@ -8,7 +10,7 @@ const nameFor = (name: string, isTls: boolean): string => (isTls ? `__Host-${nam
 
 /** The value of a cookie; undefined without it. */
 export function readCookie(
-  request: IncomingMessage,
+  request: ApiRequest,
   name: string,
   publicUrl: string | undefined,
 ): string | undefined {
@@ -17,11 +19,6 @@ export function readCookie(
   const wanted = `${nameFor(name, isSecure(request, publicUrl))}=`
   const pair = cookie.split(';').find(each => each.trimStart().startsWith(wanted))
   return pair?.trim().slice(wanted.length)
-}
-
-interface CookieTarget {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
 }
 
 interface Cookie {
@@ -34,22 +31,22 @@ interface Cookie {
 }
 
 /** Sets a cookie of a response, besides others. */
-export function setCookie({ request, response }: CookieTarget, cookie: Cookie): void {
+export function setCookie(httpCall: HttpCall, cookie: Cookie): void {
   const { name, value, seconds, sameSite, publicUrl } = cookie
-  const isTls = isSecure(request, publicUrl)
+  const isTls = isSecure(httpCall.request, publicUrl)
   const attributes = ['Path=/', `Max-Age=${seconds}`, 'HttpOnly', `SameSite=${sameSite}`]
   const parts = [`${nameFor(name, isTls)}=${value}`, ...attributes, ...(isTls ? ['Secure'] : [])]
-  response.appendHeader('set-cookie', parts.join('; '))
+  addHeader(httpCall, 'set-cookie', parts.join('; '))
 }
 
 /** The session token in the cookie of a request; undefined without one. */
-export const sessionToken = (request: IncomingMessage, publicUrl: string | undefined): string | undefined =>
+export const sessionToken = (request: ApiRequest, publicUrl: string | undefined): string | undefined =>
   readCookie(request, SESSION, publicUrl)
 
 /** Sets the session cookie of a response; an empty `token` removes it. */
 export function setSessionCookie(
-  target: CookieTarget,
+  httpCall: HttpCall,
   { token, seconds, publicUrl }: { token: string; seconds: number; publicUrl: string | undefined },
 ): void {
-  setCookie(target, { name: SESSION, value: token, seconds, sameSite: 'Strict', publicUrl })
+  setCookie(httpCall, { name: SESSION, value: token, seconds, sameSite: 'Strict', publicUrl })
 }

@@ -33,8 +33,8 @@ export class OpenIdSignIn {
     this.#signIns = signIns
   }
 
-  /** Redirects the browser to the provider. */
-  async begin(httpCall: HttpCall, { base }: BrowserClient): Promise<void> {
+  /** Remembers a sign-in in the browser, and resolves to the URL of the provider. */
+  async begin(httpCall: HttpCall, { base }: BrowserClient): Promise<string> {
     const { sealer, now, publicUrl } = this.#options
     const state = randomBytes(32).toString('base64url')
     const ask = { state, callback: callbackOf(base), forceReauth: false }
@@ -43,13 +43,13 @@ export class OpenIdSignIn {
     const value = sealer.seal(JSON.stringify(flow), COOKIE)
     // The provider's redirect is a navigation from another site, for which Strict cookies are not sent.
     setCookie(httpCall, { name: COOKIE, value, seconds: FLOW_MS / 1000, sameSite: 'Lax', publicUrl })
-    httpCall.response.setHeader('location', url)
+    return url
   }
 
   /** Signs in the user of the provider's response; resolves to the session's token. */
   async finish(httpCall: HttpCall, client: BrowserClient): Promise<string> {
     const { publicUrl } = this.#options
-    const parameters = new URL(httpCall.request.url ?? '', 'http://localhost').searchParams
+    const parameters = new URL(httpCall.request.url, 'http://localhost').searchParams
     const flow = this.#flowOf(httpCall)
     setCookie(httpCall, { name: COOKIE, value: '', seconds: 0, sameSite: 'Lax', publicUrl })
     try {

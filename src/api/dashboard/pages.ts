@@ -1,4 +1,4 @@
-import { sendRedirect } from '#api/answer.ts'
+import { redirectReply } from '#api/answer.ts'
 import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
 import { bundleDashboard } from '#api/dashboard/bundle.ts'
 import { CompressedText, encodingFor } from '#api/dashboard/compressed-text.ts'
@@ -6,10 +6,12 @@ import { sessionToken } from '#api/dashboard/cookie.ts'
 import { orUnavailable } from '#api/dashboard/unavailable-page.ts'
 import type { HttpCall, HttpServer, RouteHandler } from '#api/http-server.ts'
 import { problemBody } from '#api/problems.ts'
+import { addHeader, line, lines, replyWith, textBody } from '#api/reply.ts'
 import { brandFor } from '#api/request.ts'
-import { baseUrl, isViaGateway } from '#api/via-gateway.ts'
+import { baseUrl } from '#api/via-gateway.ts'
 import { fail, type Problem } from '#base/errors.ts'
 import { dashboardCalls, FAILURE_META } from '#contract/dashboard.ts'
+import type { Reply } from '#http/exchange.ts'
 import { markup } from '#reference/html.ts'
 
 interface WebFile {
@@ -45,7 +47,7 @@ const PRELOAD = `<${dashboardCalls.session.path}>; rel=preload; as=fetch; crosso
 const cacheControl = (name: string): string =>
   name === PAGE ? 'no-cache' : 'public, max-age=31536000, immutable'
 
-const HEAD = {
+const COMMON_LINES = lines({
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -53,19 +55,21 @@ const HEAD = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   vary: 'accept, accept-encoding',
-}
+})
 
-async function send({ request, response }: HttpCall, name: string, file: WebFile): Promise<void> {
-  const encoding = encodingFor(request.headers['accept-encoding'])
+const FAILURE_LINES =
+  COMMON_LINES + line('content-type', types['html'] ?? '') + line('cache-control', 'no-store')
+
+async function fileReply(httpCall: HttpCall, name: string): Promise<Reply> {
+  const file = await fileNamed(name)
+  const encoding = encodingFor(httpCall.request.headers['accept-encoding'])
   const body = await file.content.as(encoding)
-  response.writeHead(200, {
-    ...HEAD,
+  const head = lines({
     'content-type': file.type,
-    'content-length': body.length,
     'cache-control': cacheControl(name),
     ...(encoding !== 'identity' && { 'content-encoding': encoding }),
   })
-  response.end(request.method === 'HEAD' ? undefined : body)
+  return replyWith(httpCall, 200, COMMON_LINES + head, textBody(body))
 }
 
 function webFile(name: string, text: string): [string, WebFile] {
@@ -89,48 +93,30 @@ async function dashboardFiles(): Promise<ReadonlyMap<string, WebFile>> {
 }
 
 /**
- * Sends the page that loads the dashboard; its script shows what the path names. Where the gateway serves the API, too,
+ * The page that loads the dashboard; its script shows what the path names. Where the gateway serves the API, too,
  * the dashboard has a host of its own.
  */
 export const dashboardPage =
   ({ dashboardUrl, publicUrl }: PageOptions): RouteHandler =>
   httpCall => {
-    const { request, response } = httpCall
-    if (
-      dashboardUrl === undefined ||
-      !isViaGateway(request) ||
-      baseUrl(request, publicUrl) === dashboardUrl
-    ) {
-      if (sessionToken(request, publicUrl) !== undefined) response.setHeader('link', PRELOAD)
-      return sendFile(httpCall, PAGE)
-    }
-    response.setHeader('location', dashboardUrl + (request.url ?? '/'))
-    sendRedirect(httpCall)
+    const { request } = httpCall
+    const isElsewhere = request.isViaGateway && baseUrl(request, publicUrl) !== dashboardUrl
+    if (dashboardUrl !== undefined && isElsewhere) return redirectReply(httpCall, dashboardUrl + request.url)
+    if (sessionToken(request, publicUrl) !== undefined) addHeader(httpCall, 'link', PRELOAD)
+    return fileReply(httpCall, PAGE)
   }
 
-/** Sends the page with a failure that its script shows, in place of JSON. */
-export async function sendFailurePage(
-  { request, response, operationId }: HttpCall,
-  problem: Problem,
-): Promise<void> {
+/** The page with a failure that its script shows, in place of JSON. */
+export async function failurePage(httpCall: HttpCall, problem: Problem): Promise<Reply> {
+  const { request, operationId } = httpCall
   const page = await (await fileNamed(PAGE)).content.as('identity')
   const failure = problemBody(problem, brandFor(request.headers), operationId)
   const meta = markup`<meta name="${FAILURE_META}" content="${failure}">`
   const body = page.toString().replace('</head>', () => `${meta.text}</head>`)
-  response.writeHead(problem.status, {
-    ...HEAD,
-    'content-type': types['html'],
-    'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-  })
-  response.end(body)
+  return replyWith(httpCall, problem.status, FAILURE_LINES, textBody(body))
 }
 
 type PageOptions = Pick<ApiAdmissionOptions, 'dashboardUrl' | 'publicUrl'>
-
-async function sendFile(httpCall: HttpCall, name: string): Promise<void> {
-  await send(httpCall, name, await fileNamed(name))
-}
 
 const fileNamed = async (name: string): Promise<WebFile> =>
   (await dashboardFiles()).get(name) ?? fail('no_such_path')
@@ -141,19 +127,19 @@ export function addDashboardPages(
   options: PageOptions & Pick<ApiAdmissionOptions, 'log'>,
   admission: ApiAdmission,
 ): void {
-  const sendDashboard = dashboardPage(options)
+  const dashboard = dashboardPage(options)
   const guarded =
     (route: RouteHandler): RouteHandler =>
     async httpCall => {
       await admission.guard(httpCall)
-      await route(httpCall)
+      return await route(httpCall)
     }
-  const shown = orUnavailable(options.log, guarded(sendDashboard))
+  const shown = orUnavailable(options.log, guarded(dashboard))
   server.on('GET', '/dashboard', shown)
   server.on('GET', '/dashboard/*', shown)
   server.on(
     'GET',
     '/dashboard/assets/:name',
-    guarded(httpCall => sendFile(httpCall, httpCall.params['name'] ?? '')),
+    guarded(httpCall => fileReply(httpCall, httpCall.params['name'] ?? '')),
   )
 }

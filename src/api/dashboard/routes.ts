@@ -1,20 +1,19 @@
 import type { ApiAdmission, ApiAdmissionOptions } from '#api/api-admission.ts'
-import { sendNothing, sendRedirect, sendText, withErrorPage } from '#api/answer.ts'
+import { emptyReply, jsonReply, redirectReply, withErrorPage } from '#api/answer.ts'
 import type { Call } from '#api/call.ts'
 import { setSessionCookie } from '#api/dashboard/cookie.ts'
 import { invitationUrl, linkUrl, newLink } from '#api/dashboard/links.ts'
 import { OpenIdSignIn } from '#api/dashboard/openid.ts'
 import { ownOrigin, requireOwnOrigin } from '#api/dashboard/origin.ts'
-import { sendFailurePage } from '#api/dashboard/pages.ts'
+import { failurePage } from '#api/dashboard/pages.ts'
 import { Passkeys } from '#api/dashboard/passkeys.ts'
 import type { Session } from '#api/dashboard/sessions.ts'
 import { SignIns, type BrowserClient } from '#api/dashboard/sign-ins.ts'
 import { orUnavailable } from '#api/dashboard/unavailable-page.ts'
-import type { HttpCall, HttpServer } from '#api/http-server.ts'
+import type { HttpCall, HttpServer, RouteHandler } from '#api/http-server.ts'
 import { childRows, find } from '#api/records.ts'
 import { remove } from '#api/removing.ts'
 import { readJson } from '#api/request.ts'
-import { isViaGateway } from '#api/via-gateway.ts'
 import { fail } from '#base/errors.ts'
 import { timestamp } from '#base/ids.ts'
 import { dashboardCalls } from '#contract/dashboard.ts'
@@ -22,8 +21,9 @@ import { hasPrefixOf } from '#contract/kind.ts'
 import { apiKey as apiKeyKind } from '#contract/kinds/api-key.ts'
 import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
 import { user as userKind } from '#contract/kinds/users.ts'
+import type { Reply } from '#http/exchange.ts'
 
-type Routes = Record<keyof typeof dashboardCalls, (httpCall: HttpCall) => Promise<void>>
+type Routes = Record<keyof typeof dashboardCalls, RouteHandler>
 
 /** Signing browsers in and out. */
 export function addDashboard(
@@ -34,9 +34,9 @@ export function addDashboard(
   const routes = routesOf(options, admission)
   for (const name of Object.keys(routes) as (keyof Routes)[]) {
     const { method, path } = dashboardCalls[name]
-    const guarded = async (httpCall: HttpCall): Promise<void> => {
+    const guarded = async (httpCall: HttpCall): Promise<Reply> => {
       await admission.guard(httpCall)
-      await routes[name](httpCall)
+      return await routes[name](httpCall)
     }
     server.on(method, path, navigated.has(name) ? orUnavailable(options.log, guarded) : guarded)
   }
@@ -51,26 +51,23 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
   const signIns = new SignIns({ ...options, sessions })
   const openid = options.openid && new OpenIdSignIn(options, options.openid, signIns)
   const start = startedBy(options, admission)
-  const signedIn = async (httpCall: HttpCall, signIn: StartSession): Promise<void> => {
+  const signedIn = async (httpCall: HttpCall, signIn: StartSession): Promise<Reply> => {
     requireOwnOrigin(httpCall.request, publicUrl, 'none')
     const token = await start(httpCall, signIn)
-    sendSession(httpCall, (await sessions.find(token)) ?? fail('session_invalid'))
+    return sessionReply(httpCall, (await sessions.find(token)) ?? fail('session_invalid'))
   }
   return {
-    link: httpCall => sendLink(httpCall, options, admission),
-    invite: httpCall => sendInvitation(httpCall, options, admission),
-    async methods(httpCall) {
-      sendText(httpCall, 200, JSON.stringify({ openid: openid !== undefined }))
-    },
-    openid: withErrorPage({ log, send: sendFailurePage }, async httpCall => {
-      await (openid ?? fail('openid_off')).begin(httpCall, clientOf(httpCall, admission))
-      sendRedirect(httpCall)
+    link: httpCall => linkReply(httpCall, options, admission),
+    invite: httpCall => invitationReply(httpCall, options, admission),
+    methods: httpCall => jsonReply(httpCall, 200, JSON.stringify({ openid: openid !== undefined })),
+    openid: withErrorPage({ log, page: failurePage }, async httpCall => {
+      const provider = openid ?? fail('openid_off')
+      return redirectReply(httpCall, await provider.begin(httpCall, clientOf(httpCall, admission)))
     }),
-    openid_callback: withErrorPage({ log, send: sendFailurePage }, async httpCall => {
+    openid_callback: withErrorPage({ log, page: failurePage }, async httpCall => {
       const provider = openid ?? fail('openid_off')
       await start(httpCall, client => provider.finish(httpCall, client))
-      httpCall.response.setHeader('location', '/dashboard')
-      sendRedirect(httpCall)
+      return redirectReply(httpCall, '/dashboard')
     }),
     login: httpCall =>
       signedIn(httpCall, async client => {
@@ -89,16 +86,16 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
       const { current_password: current, password } = given
       const call = admission.callFor(httpCall, session.principal)
       await signIns.changePassword({ current, password }, session, call)
-      sendNothing(httpCall)
+      return emptyReply(httpCall)
     },
     ...passkeyRoutes(new Passkeys(options, signIns), { publicUrl, admission, signedIn }),
     async session(httpCall) {
-      sendSession(httpCall, await browsers.identify(httpCall.request))
+      return sessionReply(httpCall, await browsers.identify(httpCall.request))
     },
     async logout(httpCall) {
       const { principal } = await browsers.identify(httpCall.request)
       await end([principal.keyId], admission.callFor(httpCall, principal))
-      sendSignedOut(httpCall, publicUrl)
+      return signedOutReply(httpCall, publicUrl)
     },
     async logout_everywhere(httpCall) {
       const { principal } = await browsers.identify(httpCall.request)
@@ -106,7 +103,7 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
       const rows = await childRows(dashboardSession.name, principal.id, call)
       const ids = rows.map(({ id }) => id)
       await end(ids, call)
-      sendSignedOut(httpCall, publicUrl)
+      return signedOutReply(httpCall, publicUrl)
     },
   }
 }
@@ -114,7 +111,7 @@ function routesOf(options: ApiAdmissionOptions, admission: ApiAdmission): Routes
 interface PasskeyParts {
   readonly publicUrl: string | undefined
   readonly admission: ApiAdmission
-  readonly signedIn: (httpCall: HttpCall, signIn: StartSession) => Promise<void>
+  readonly signedIn: (httpCall: HttpCall, signIn: StartSession) => Promise<Reply>
 }
 
 function passkeyRoutes(passkeys: Passkeys, { publicUrl, admission, signedIn }: PasskeyParts) {
@@ -123,18 +120,18 @@ function passkeyRoutes(passkeys: Passkeys, { publicUrl, admission, signedIn }: P
   return {
     async passkey_options(httpCall) {
       const session = await browsers.identify(httpCall.request)
-      sendText(httpCall, 200, JSON.stringify(await passkeys.options(session, originOf(httpCall))))
+      return jsonReply(httpCall, 200, JSON.stringify(await passkeys.options(session, originOf(httpCall))))
     },
     async passkey_add(httpCall) {
       const session = await browsers.identify(httpCall.request)
       const given = await readJson(dashboardCalls.passkey_add.input, httpCall.request)
       const call = admission.callFor(httpCall, session.principal)
       const { id, name } = await passkeys.add(given, session, originOf(httpCall), call)
-      sendText(httpCall, 201, JSON.stringify({ id, name }))
+      return jsonReply(httpCall, 201, JSON.stringify({ id, name }))
     },
-    async passkey_challenge(httpCall) {
+    passkey_challenge(httpCall) {
       requireOwnOrigin(httpCall.request, publicUrl, 'none')
-      sendText(httpCall, 200, JSON.stringify(passkeys.challenge(originOf(httpCall))))
+      return jsonReply(httpCall, 200, JSON.stringify(passkeys.challenge(originOf(httpCall))))
     },
     passkey_login: httpCall =>
       signedIn(httpCall, async client => {
@@ -168,25 +165,29 @@ function clientOf(httpCall: HttpCall, admission: ApiAdmission): BrowserClient {
 /** The caller of a request before it has signed in. */
 const NO_ONE: Call['principal'] = { id: '', role: 'member', subject: '', keyId: '' }
 
-async function sendLink(
+async function linkReply(
   httpCall: HttpCall,
   { store, now, dashboardUrl }: ApiAdmissionOptions,
   admission: ApiAdmission,
-): Promise<void> {
+): Promise<Reply> {
   const { principal, base: own } = await admission.admit(httpCall)
   const { id: user, keyId: apiKey, role } = principal
   if (role !== 'admin' || !hasPrefixOf(apiKeyKind, apiKey)) fail('link_not_user')
   const { token, expires } = await newLink({ store, now }, { purpose: 'sign_in', user, apiKey })
   // Elsewhere, such as on loopback, the name of the gateway may not be reachable.
-  const base = isViaGateway(httpCall.request) ? (dashboardUrl ?? own) : own
-  sendText(httpCall, 201, JSON.stringify({ url: linkUrl(base, token), expires_at: timestamp(expires) }))
+  const base = httpCall.request.isViaGateway ? (dashboardUrl ?? own) : own
+  return jsonReply(
+    httpCall,
+    201,
+    JSON.stringify({ url: linkUrl(base, token), expires_at: timestamp(expires) }),
+  )
 }
 
-async function sendInvitation(
+async function invitationReply(
   httpCall: HttpCall,
   { store, now, dashboardUrl, publicUrl }: ApiAdmissionOptions,
   admission: ApiAdmission,
-): Promise<void> {
+): Promise<Reply> {
   const call = await admission.admit(httpCall)
   if (call.principal.role !== 'admin') fail('invitation_admin')
   const { user_id: id } = await readJson(dashboardCalls.invite.input, httpCall.request)
@@ -197,16 +198,16 @@ async function sendInvitation(
     url: invitationUrl(dashboardUrl ?? publicUrl ?? call.base, token),
     expires_at: timestamp(expires),
   }
-  sendText(httpCall, 201, JSON.stringify(answer))
+  return jsonReply(httpCall, 201, JSON.stringify(answer))
 }
 
-function sendSession(httpCall: HttpCall, { user, csrfToken, expiresAt }: Session): void {
-  sendText(httpCall, 200, JSON.stringify({ user, csrf_token: csrfToken, expires_at: expiresAt }))
+function sessionReply(httpCall: HttpCall, { user, csrfToken, expiresAt }: Session): Reply {
+  return jsonReply(httpCall, 200, JSON.stringify({ user, csrf_token: csrfToken, expires_at: expiresAt }))
 }
 
-function sendSignedOut(httpCall: HttpCall, publicUrl: string | undefined): void {
+function signedOutReply(httpCall: HttpCall, publicUrl: string | undefined): Reply {
   setSessionCookie(httpCall, { token: '', seconds: 0, publicUrl })
-  sendNothing(httpCall)
+  return emptyReply(httpCall)
 }
 
 /** Ends sessions; one that has ended meanwhile is not an error. */

@@ -84,9 +84,9 @@ export function addStreams(server: HttpServer, { store, live, log, admission }: 
   for (const name of ['requests', 'changes'] as const)
     server.on('GET', streams[name].path, async httpCall => {
       const call = await admission.admit(httpCall)
-      const filters = readFilters(streams[name].filters, httpCall.request.url ?? '')
+      const filters = readFilters(streams[name].filters, httpCall.request.url)
       await changes.ready()
-      await open.serve(httpCall, call, feeds[name](call, filters))
+      return open.serve(httpCall, call, feeds[name](call, filters))
     })
 }
 

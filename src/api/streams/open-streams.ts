@@ -1,4 +1,5 @@
 import { ACCESS_KINDS } from '#api/access.ts'
+import { streamReply } from '#api/answer.ts'
 import type { Call, Principal } from '#api/call.ts'
 import type { HttpCall } from '#api/http-server.ts'
 import type { ChangeFeed } from '#api/streams/change-feed.ts'
@@ -7,6 +8,7 @@ import { inBackground } from '#base/background.ts'
 import { fail } from '#base/errors.ts'
 import type { Log } from '#base/log.ts'
 import { dashboardSession } from '#contract/kinds/dashboard-session.ts'
+import type { Reply } from '#http/exchange.ts'
 
 /** Also how long a session that has expired still reads. */
 const HEARTBEAT_MS = 5000
@@ -37,18 +39,22 @@ export class OpenStreams {
   }
 
   /**
-   * Serves a stream until the client leaves, its caller is no longer allowed what it was when the stream was opened, or
-   * the server stops.
+   * Responds with a stream that lasts until the client leaves, its caller is no longer allowed what it was when the
+   * stream was opened, or the server stops.
    */
-  async serve(httpCall: HttpCall, { principal }: Call, feed: Feed): Promise<void> {
+  serve(httpCall: HttpCall, { principal }: Call, feed: Feed): Reply {
+    const { keyId } = principal
+    this.#take(keyId)
+    const stops: (() => void)[] = [() => this.#release(keyId)]
+    const stream = new EventStream(() => stops.forEach(stop => stop()))
+    stops.push(feed(stream), this.#watch(stream, httpCall, principal))
+    return streamReply(httpCall, stream.body)
+  }
+
+  /** Ends a stream in time, and keeps it alive until then; returns how to stop. */
+  #watch(stream: EventStream, httpCall: HttpCall, principal: Principal): () => void {
     const { changes, closing, log } = this.#options
     const background = { task: 'streams', log } as const
-    const { keyId } = principal
-    // A client that left while it was authenticated does not close a second time.
-    if (httpCall.response.closed) return
-    this.#take(keyId)
-    const stream = new EventStream(httpCall)
-    const stop = feed(stream)
     const check = async (): Promise<void> => {
       if (!(await this.#isCurrent(httpCall, principal))) stream.end()
     }
@@ -62,14 +68,10 @@ export class OpenStreams {
     const end = (): void => stream.end()
     closing.addEventListener('abort', end)
     if (closing.aborted) end()
-    try {
-      await new Promise(resolve => httpCall.response.once('close', resolve))
-    } finally {
+    return () => {
       clearInterval(heartbeat)
       closing.removeEventListener('abort', end)
       stopChecks()
-      stop()
-      this.#release(keyId)
     }
   }
 
