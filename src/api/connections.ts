@@ -12,6 +12,8 @@ const limits: Partial<Http1ClientLimits> = {
   headMs: 20_000,
   /** A slow sender must not hold a connection forever. */
   requestMs: 60_000,
+  /** The time for the whole request counts. */
+  bodyIdleMs: 60_000,
   keepAliveMs: 72_000,
   lingerMs: 1000,
   drainMs: 0,
