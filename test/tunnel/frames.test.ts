@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
+import { MuxSession } from '#tunnel/mux-session.ts'
 import { streamTypes } from '#tunnel/stream-types.ts'
 import { until } from '../support/until.ts'
-import { RecordingSink, sessionWithPeer, frame, hex, recordStream, uint32 } from './support.ts'
+import { tcpPair, tlsPair } from './socket-pairs.ts'
+import { frame, hex, Peer, recordStream, RecordingSink, sessionWithPeer, uint32 } from './support.ts'
 
 suite('frames on the wire', () => {
   test('open the first streams of an agent as 3 and 5, each type with SYN', async () => {
@@ -82,6 +85,50 @@ suite('frames on the wire', () => {
       assert.equal(session.streams, 2, 'the reset stream is gone')
     }
   })
+
+  for (const [name, link] of Object.entries({ 'a plain socket': tcpPair, 'a TLS socket': tlsPair })) {
+    test(`have their own bytes, small and large ones in any order, from ${name}`, async () => {
+      const { accepted, outgoing } = await link()
+      const peer = new Peer(outgoing)
+      const sinks = new Map<number, RecordingSink>()
+      const session = new MuxSession(accepted, {
+        role: 'server',
+        accept: (_, stream) => void sinks.set(stream.id, recordStream(stream)),
+      })
+      const ids = [3, 5, 7]
+      peer.send(...ids.map(id => frame(0x12, id, uint32(0))))
+      const sizes = [1, 300, 16_383, 40, 16_385, 65_536, 0, 7, 16_384, 90_000, 2, 20_000]
+      const bodies = sizes.map((size, at) => ({ id: ids[at % 3] ?? 3, bytes: randomBytes(size) }))
+      const input = Buffer.concat(bodies.map(({ id, bytes }) => frame(0x10, id, bytes)))
+      for (let at = 0, size = 1; at < input.length; at += size, size = (size * 7) % 50_021)
+        peer.send(input.subarray(at, at + size))
+      await peer.settle()
+      for (const id of ids) {
+        const wanted = Buffer.concat(bodies.filter(body => body.id === id).map(({ bytes }) => bytes))
+        assert.ok(Buffer.concat(sinks.get(id)?.pieces ?? []).equals(wanted), `stream ${id}`)
+      }
+      session.close()
+    })
+
+    test(`are passed on before their end has arrived, from ${name}`, async () => {
+      const { accepted, outgoing } = await link()
+      const peer = new Peer(outgoing)
+      const sink = Promise.withResolvers<RecordingSink>()
+      const session = new MuxSession(accepted, {
+        role: 'server',
+        accept: (_, stream) => sink.resolve(recordStream(stream)),
+      })
+      const body = randomBytes(60_000)
+      const sent = frame(0x10, 3, body)
+      peer.send(frame(0x12, 3, uint32(0)), sent.subarray(0, 30_008))
+      const { pieces } = await sink.promise
+      const received = (): Buffer => Buffer.concat(pieces)
+      await until(received, { fits: bytes => bytes.equals(body.subarray(0, 30_000)) })
+      peer.send(sent.subarray(30_008))
+      await until(received, { fits: bytes => bytes.equals(body) })
+      session.close()
+    })
+  }
 
   test('that credit 671 bytes allow exactly so many more', async () => {
     const { session, peer } = sessionWithPeer({ role: 'client' })
