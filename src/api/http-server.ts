@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import router, { type HTTPMethod } from 'find-my-way'
 import type { ApiRequest } from '#api/api-request.ts'
-import { Connections } from '#api/connections.ts'
+import { ApiConnections } from '#api/api-connections.ts'
 import { newOperationId } from '#api/operation-ids.ts'
 import { fail } from '#base/errors.ts'
 import type { ListenOn, SharesPorts } from '#base/listen-on.ts'
@@ -37,7 +37,7 @@ const methods: ReadonlySet<string> = new Set(METHODS)
 
 /** Routes requests to handlers. */
 export class HttpServer {
-  readonly #connections = new Connections((request, since) => this.#respond(request, since))
+  readonly #connections = new ApiConnections((request, since) => this.#respond(request, since))
   readonly #refusal: (error: unknown, httpCall: HttpCall) => Reply
   readonly #answered: Answered
   readonly #routes = router({ maxParamLength: 512, onBadUrl: () => badUrl() })

@@ -5,7 +5,7 @@ import { Fields } from '#http/fields.ts'
 import { TextBody } from '#http/http1-whole.ts'
 
 /** Header fields by name. */
-export type Headers = Readonly<Record<string, string>>
+type Headers = Readonly<Record<string, string>>
 
 /** What would end the line, or cannot be sent in it. */
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/

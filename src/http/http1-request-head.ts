@@ -11,7 +11,12 @@ import {
   takeCommon,
   watched,
 } from '#http/http1-field-lines.ts'
-import { earlyFault, MAX_REQUEST_LINE, type RequestLine, requestLine } from '#http/http1-request-line.ts'
+import {
+  earlyFault,
+  MAX_REQUEST_LINE,
+  type ParsedRequestLine,
+  requestLine,
+} from '#http/http1-request-line.ts'
 import { hostOf, MAX_TARGET, readTarget } from '#http/http1-target.ts'
 import { isOwnName, ownFamilies, ownNames } from '#http/identity-names.ts'
 import { malformed, HttpError } from '#http/http-error.ts'
@@ -196,7 +201,7 @@ const HOST = 'Host: '
 const afterLine = (text: string, from: number): string => text.slice(text.indexOf('\r\n', from))
 
 function compose(
-  { method, target: written, version }: RequestLine,
+  { method, target: written, version }: ParsedRequestLine,
   lines: FieldLines,
   isForwarded: boolean,
 ): RequestHead | HttpError {

@@ -11,7 +11,7 @@ const SPACE = 0x20
 const lineFeedAlone = malformed('a line ends without a carriage return')
 const notRequestLine = malformed('its first line is not a request line')
 
-export interface RequestLine {
+export interface ParsedRequestLine {
   readonly method: string
   /** As the client wrote it. */
   readonly target: string
@@ -19,7 +19,7 @@ export interface RequestLine {
 }
 
 /** Parses the line from `start` to `end`, where its CRLF is. */
-export function requestLine(text: string, start: number, end: number): RequestLine | HttpError {
+export function requestLine(text: string, start: number, end: number): ParsedRequestLine | HttpError {
   const methodEnd = text.indexOf(' ', start)
   const targetEnd = text.indexOf(' ', methodEnd + 1)
   if (methodEnd <= start || targetEnd < 0 || targetEnd > end) return notRequestLine

@@ -1,4 +1,4 @@
-import { StreamBody } from '#api/streams/stream-body.ts'
+import { EventBody } from '#api/streams/event-body.ts'
 import { DROPPED } from '#contract/streams.ts'
 import type { Body } from '#http/body.ts'
 
@@ -7,12 +7,12 @@ const MAX_UNREAD = 1_048_576
 
 /** Server-sent events for one client. */
 export class EventStream {
-  readonly #body: StreamBody
+  readonly #body: EventBody
   #dropped = 0
 
   /** `closed` is called once, when the stream has ended or its client has disconnected. */
   constructor(closed: () => void = () => undefined) {
-    this.#body = new StreamBody({ drained: () => this.#reportDropped(), closed })
+    this.#body = new EventBody({ drained: () => this.#reportDropped(), closed })
     // Proxies and browsers wait for the first byte.
     this.comment('stream')
   }

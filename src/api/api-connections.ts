@@ -25,10 +25,10 @@ const limits: Partial<Http1ClientLimits> = {
 }
 
 /** `since`: when the request arrived, by `performance.now`. */
-export type Respond = (request: ApiRequest, since: number) => Promise<Reply>
+type Respond = (request: ApiRequest, since: number) => Promise<Reply>
 
 /** The connections of the API on Adit's own HTTP/1 server. */
-export class Connections {
+export class ApiConnections {
   readonly #respond: Respond
   readonly #server = this.#newServer(false)
   /** For the gateway. */

@@ -3,7 +3,7 @@ import { sendChunk } from '#http/send-chunk.ts'
 
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 
-interface StreamEvents {
+interface BodyEvents {
   /** The client has read what was waiting. */
   readonly drained: () => void
   /** Nothing more is sent: it has ended, or its client has disconnected. */
@@ -11,9 +11,9 @@ interface StreamEvents {
 }
 
 /** A body that is written as it arises. What a slow client does not read waits here. */
-export class StreamBody implements Body {
+export class EventBody implements Body {
   readonly framing = { kind: 'chunked' } as const
-  readonly #events: StreamEvents
+  readonly #events: BodyEvents
   readonly #waiting: Buffer[] = []
   #unread = 0
   #sink: BodySink | undefined
@@ -22,7 +22,7 @@ export class StreamBody implements Body {
   #ended = false
   #closed = false
 
-  constructor(events: StreamEvents) {
+  constructor(events: BodyEvents) {
     this.#events = events
   }
 
