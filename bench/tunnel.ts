@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { interleave, type Figures } from './support/interleave.ts'
 import { memory } from './support/memory.ts'
 import { aditTunnel, type AditTunnel } from './support/peers/adit.ts'
-import { BARE, BARE_HTTP, bareNode, bareNodeHttp } from './support/peers/bare-node.ts'
+import {
+  BARE,
+  BARE_HTTP,
+  BARE_PIPES,
+  bareNode,
+  bareNodeHttp,
+  bareNodePipes,
+} from './support/peers/bare-node.ts'
 import { bore } from './support/peers/bore.ts'
 import { chisel } from './support/peers/chisel.ts'
 import type { Contender, Upstream } from './support/peers/contender.ts'
@@ -24,7 +31,7 @@ const chosen = (process.env['BENCH_PEERS'] ?? '').split(',').filter(Boolean)
 const wantedWork = process.env['BENCH_WORK'] ?? ''
 
 /** Not peers to be ahead of: they show what a product in Node could reach. */
-const limits = [BARE, BARE_HTTP]
+const limits = [BARE, BARE_HTTP, BARE_PIPES]
 
 type Start = (folder: string, upstream: Upstream) => Promise<Contender>
 
@@ -41,6 +48,7 @@ const peers: Readonly<Record<string, Start>> = {
   'stunnel pair': stunnelPair,
   [BARE]: bareNode,
   [BARE_HTTP]: bareNodeHttp,
+  [BARE_PIPES]: bareNodePipes,
 }
 
 const absence = (name: string, error: unknown): Row => ({
