@@ -35,11 +35,12 @@ async function serve({ file, key, certificate, origin }: PipeJob): Promise<PipeA
     response.writeHead(200, { 'content-type': 'text/plain', ...(coding && { 'content-encoding': coding }) })
     // A client that disconnects ends all of it.
     const done = (): void => undefined
-    void source().then(body =>
-      coding === undefined
-        ? pipeline(body, response, done)
-        : pipeline(body, methods[coding].create(size), response, done),
-    )
+    void source().then(body => {
+      // It may have done so while the body was requested.
+      if (response.destroyed) body.destroy()
+      else if (coding === undefined) pipeline(body, response, done)
+      else pipeline(body, methods[coding].create(size), response, done)
+    })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return { port: (server.address() as AddressInfo).port }
