@@ -33,14 +33,15 @@ async function serve({ file, key, certificate, origin }: PipeJob): Promise<PipeA
   const server = createServer(identity, (request, response) => {
     const coding = codings.find(each => each === request.headers['accept-encoding'])
     response.writeHead(200, { 'content-type': 'text/plain', ...(coding && { 'content-encoding': coding }) })
-    // A client that disconnects ends all of it.
-    const done = (): void => undefined
-    void source().then(body => {
-      // It may have done so while the body was requested.
+    const send = async (): Promise<void> => {
+      const body = await source()
+      // A client that disconnects ends all of it; it may have done so while the body was requested.
+      const done = (): void => undefined
       if (response.destroyed) body.destroy()
       else if (coding === undefined) pipeline(body, response, done)
       else pipeline(body, methods[coding].create(size), response, done)
-    })
+    }
+    void send()
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return { port: (server.address() as AddressInfo).port }
