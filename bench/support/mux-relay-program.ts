@@ -1,27 +1,11 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { answerJobs } from './answer-jobs.ts'
 import { http1Relay } from './mux-relay-http1.ts'
 import { http2Relay } from './mux-relay-http2.ts'
 import { Link } from './mux-relay-link.ts'
-
-/** The half of a tunnel that clients connect to. */
-interface ServerJob {
-  readonly role: 'server'
-  readonly cert: string
-  readonly key: string
-}
-
-/** The half beside the services. */
-interface AgentJob {
-  readonly role: 'agent'
-  readonly link: number
-  readonly http: number
-  readonly tcp: number
-}
-
-export type MuxRelayJob = ServerJob | AgentJob
+import { type AgentJob, portOf, type RelayJob, type ServerJob } from './relay-jobs.ts'
 
 export interface ServerPorts {
   readonly link: number
@@ -38,11 +22,6 @@ export interface ServerPorts {
 const HTTP = 0
 const TCP = 1
 const local = { host: '127.0.0.1', noDelay: true } as const
-
-async function portOf(server: Server): Promise<number> {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return (server.address() as AddressInfo).port
-}
 
 /**
  * A tunnel that reads and writes the sockets that Adit does, in the same way. It has no routing, no log and no limits,
@@ -78,4 +57,4 @@ async function forward({ link: port, http, tcp }: AgentJob): Promise<object> {
   return {}
 }
 
-answerJobs((job: MuxRelayJob) => (job.role === 'server' ? serve(job) : forward(job)))
+answerJobs((job: RelayJob) => (job.role === 'server' ? serve(job) : forward(job)))

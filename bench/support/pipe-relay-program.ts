@@ -1,26 +1,9 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { readSocket } from '../../src/tunnel/socket-reads.ts'
 import { writeOwned } from '../../src/tunnel/buffer-pool.ts'
 import { answerJobs } from './answer-jobs.ts'
-
-/** The half of a tunnel that clients connect to. */
-interface ServerJob {
-  readonly role: 'server'
-  readonly cert: string
-  readonly key: string
-}
-
-/** The half beside the services. */
-interface AgentJob {
-  readonly role: 'agent'
-  readonly link: number
-  readonly http: number
-  readonly tcp: number
-}
-
-type PipeRelayJob = ServerJob | AgentJob
+import { type AgentJob, portOf, type RelayJob, type ServerJob } from './relay-jobs.ts'
 
 export interface PipePorts {
   readonly link: number
@@ -34,11 +17,6 @@ const IDLE = 16
 const HTTP = Buffer.from([0])
 const TCP = Buffer.from([1])
 const half = { noDelay: true, allowHalfOpen: true } as const
-
-async function portOf(server: Server): Promise<number> {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return (server.address() as AddressInfo).port
-}
 
 /** Passes on what one socket receives, as Adit reads and writes; `target` gets the first bytes before that. */
 function pipe(from: Socket, target: (first: Buffer) => { readonly to: Socket; readonly used: number }): void {
@@ -103,4 +81,4 @@ async function forward({ link: port, http, tcp }: AgentJob): Promise<object> {
   return {}
 }
 
-answerJobs((job: PipeRelayJob) => (job.role === 'server' ? serve(job) : forward(job)))
+answerJobs((job: RelayJob) => (job.role === 'server' ? serve(job) : forward(job)))

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MuxRelayJob, ServerPorts } from '../mux-relay-program.ts'
+import type { ServerPorts } from '../mux-relay-program.ts'
 import type { PipePorts } from '../pipe-relay-program.ts'
 import { ask, program } from '../programs.ts'
+import type { RelayJob } from '../relay-jobs.ts'
 import type { Contender, Upstream } from './contender.ts'
 import { newCertificate } from './nginx.ts'
 
@@ -27,8 +28,8 @@ async function bare<Ports extends { readonly link: number }>(
     role: 'server',
     cert: readFileSync(files.certificate, 'utf8'),
     key: readFileSync(files.key, 'utf8'),
-  } satisfies MuxRelayJob)
-  await ask(agent, { role: 'agent', link: ports.link, http, tcp } satisfies MuxRelayJob)
+  } satisfies RelayJob)
+  await ask(agent, { role: 'agent', link: ports.link, http, tcp } satisfies RelayJob)
   const running = started.move()
   return {
     name,
