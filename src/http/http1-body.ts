@@ -1,5 +1,6 @@
 import type { Body, BodySink, Framing } from '#http/body.ts'
 import { ChunkScanner, type TrailerRules } from '#http/http1-chunks.ts'
+import { release } from '#tunnel/buffer-pool.ts'
 
 /** The connection that a body comes from. */
 export interface BodySource {
@@ -136,18 +137,24 @@ export class IncomingBody implements Body {
 
   #pass(bytes: Buffer): void {
     this.#passed += bytes.length
-    this.#sink?.data(bytes)
+    this.#deliver(bytes)
+  }
+
+  #deliver(bytes: Buffer): void {
+    if (this.#sink === undefined) release(bytes)
+    else this.#sink.data(bytes)
   }
 
   #pushLength(bytes: Buffer): void {
     const left = this.#left
     const over = bytes.length > left
     this.#left = over ? 0 : left - bytes.length
-    if (left > 0) this.#sink?.data(over ? bytes.subarray(0, left) : bytes)
+    if (left > 0) this.#deliver(over ? bytes.subarray(0, left) : bytes)
     if (this.#left === 0) this.#finish('', over ? bytes.subarray(left) : undefined)
   }
 
   #pushChunks(bytes: Buffer, chunks: ChunkScanner): void {
+    const isUnread = this.#sink === undefined
     const end = this.#raw
       ? chunks.scan(bytes)
       : chunks.scan(bytes, (from, to) => this.#sink?.data(bytes.subarray(from, to)))
@@ -156,7 +163,7 @@ export class IncomingBody implements Body {
       return
     }
     const whole = end === undefined || end === bytes.length
-    if (this.#raw) this.#sink?.data(whole ? bytes : bytes.subarray(0, end))
+    if (isUnread || this.#raw) this.#deliver(whole ? bytes : bytes.subarray(0, end))
     if (end !== undefined)
       this.#finish(this.#raw ? '' : chunks.trailers, whole ? undefined : bytes.subarray(end))
   }

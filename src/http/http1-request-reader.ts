@@ -8,7 +8,7 @@ import type { Http1ClientLimits } from '#http/http1-limits.ts'
 import { findRequestEnd, parseRequestHead, RepeatedFields } from '#http/http1-request-head.ts'
 import { SocketSplice } from '#http/http1-splice.ts'
 import { HttpError } from '#http/http-error.ts'
-import { ownedCopy } from '#tunnel/buffer-pool.ts'
+import { ownedCopy, release } from '#tunnel/buffer-pool.ts'
 import type { ByteStream } from '#tunnel/byte-stream.ts'
 import { type BorrowedReader, readBorrowed, type SocketReads } from '#tunnel/socket-reads.ts'
 
@@ -222,13 +222,17 @@ export class RequestReader implements BodySource, BorrowedReader {
       return
     }
     this.#partial = undefined
-    const head = end instanceof HttpError ? end : parseRequestHead(chunk, text, end, this.#isForwarded)
-    if (head instanceof HttpError) this.#receiver.invalidHead(head)
-    else
-      this.#request(
-        head,
-        typeof end === 'number' && end + 2 < chunk.length ? chunk.subarray(end + 2) : undefined,
-      )
+    if (end instanceof HttpError) {
+      this.#receiver.invalidHead(end)
+      return
+    }
+    const head = parseRequestHead(chunk, text, end, this.#isForwarded)
+    if (head instanceof HttpError) {
+      this.#receiver.invalidHead(head)
+      return
+    }
+    release(chunk, end + 2)
+    this.#request(head, end + 2 < chunk.length ? chunk.subarray(end + 2) : undefined)
   }
 
   #request(head: RequestHead, rest: Buffer | undefined): void {

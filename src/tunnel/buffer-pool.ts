@@ -1,10 +1,12 @@
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 
-// Copies up to this size are slices of shared blocks; a larger one gets its own slab, which can be reused.
-const SMALL_BYTES = 16_384
+/** Copies up to this size are slices of shared blocks; a larger one gets its own slab, which can be reused. */
+export const SMALL_BYTES = 4096
+/** Up to this size, data that waits for a slow reader must not retain more than itself. */
+const ALONE_BYTES = 16_384
 const BLOCK_BYTES = 65_536
-const SLAB_SIZES = [32_768, 65_536, 131_072] as const
+const SLAB_SIZES = [16_384, 32_768, 65_536, 131_072] as const
 const LARGEST_SLAB = 131_072
 // Pooled slabs of each size. More exist only under load, and are then left to the garbage collector.
 const KEPT_SLABS = 64
@@ -36,7 +38,7 @@ function takeSlab(bytes: number): Slab | undefined {
 /** A copy of `source` from `from` to `to` that stays valid as long as it is held. */
 export function ownedCopy(source: Buffer, from: number, to: number): Buffer {
   const length = to - from
-  if (length <= SMALL_BYTES) return smallCopy(source, from, to)
+  if (length <= SMALL_BYTES) return sharedCopy(source, from, to)
   const slab = takeSlab(length)
   if (slab === undefined) return Buffer.from(source.subarray(from, to))
   slab.used = length
@@ -44,7 +46,8 @@ export function ownedCopy(source: Buffer, from: number, to: number): Buffer {
   return slab.memory.subarray(0, length)
 }
 
-function smallCopy(source: Buffer, from: number, to: number): Buffer {
+/** The same in a shared block, for at most 16 KiB of which parts have different owners. */
+export function sharedCopy(source: Buffer, from: number, to: number): Buffer {
   const length = to - from
   if (blockUsed + length > BLOCK_BYTES) {
     block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
@@ -57,24 +60,33 @@ function smallCopy(source: Buffer, from: number, to: number): Buffer {
 }
 
 /**
- * Releases bytes, so that large reads need no new memory. Omitting this is always safe; calling it twice, or for bytes
- * that others may have kept, is not. Parts of a read may be released one by one, and bytes that no read has brought are
- * ignored.
+ * Releases bytes, or so many of them, so that large reads need no new memory. Omitting this is always safe; calling it
+ * twice, or for bytes that others may have kept, is not. Parts of a read may be released one by one, and bytes that no
+ * read has brought are ignored.
  */
-export function release(bytes: Buffer): void {
-  if (bytes.length === 0) return
+export function release(bytes: Buffer, count = bytes.length): void {
+  if (count === 0) return
   const slab = slabs.get(bytes.buffer)
   if (slab === undefined) return
-  slab.used -= bytes.length
+  slab.used -= count
   if (slab.used === 0 && slab.free.length < KEPT_SLABS) slab.free.push(slab)
 }
 
 /** Whether data written now has to wait beyond the end of this turn. */
 const isBehind = (socket: Writable): boolean => socket.writableLength > 0 && socket.writableCorked === 0
 
-/** Data that waits for a slow reader must not retain the rest of a shared block. */
-function alone(bytes: Buffer): Buffer {
-  if (bytes.length * 2 >= bytes.buffer.byteLength) return bytes
+/** The bytes without the rest of their memory, if that is much more: it must not be retained while they wait. */
+const alone = (bytes: Buffer): Buffer => (bytes.length * 2 >= bytes.buffer.byteLength ? bytes : moved(bytes))
+
+/** A copy in memory of its own, in place of the bytes. */
+function moved(bytes: Buffer): Buffer {
+  const copy = copyAlone(bytes)
+  release(bytes)
+  return copy
+}
+
+/** A copy with memory of its own. */
+export function copyAlone(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(copy)
   return copy
@@ -82,29 +94,34 @@ function alone(bytes: Buffer): Buffer {
 
 /** Writes owned bytes, and releases them when the socket has taken them. */
 export function writeOwned(socket: Writable, bytes: Buffer): boolean {
-  if (bytes.length <= SMALL_BYTES) return socket.write(isBehind(socket) ? alone(bytes) : bytes)
+  const sent = bytes.length <= ALONE_BYTES && isBehind(socket) ? alone(bytes) : bytes
   // Another stream may pass the bytes on to a reader that keeps them.
-  if (!(socket instanceof Socket)) return socket.write(bytes)
-  return socket.write(bytes, error => {
+  if (sent.length <= SMALL_BYTES || !(socket instanceof Socket)) return socket.write(sent)
+  return socket.write(sent, error => {
     // After an error the socket may still hold the memory.
-    if (!error) release(bytes)
+    if (!error) release(sent)
   })
 }
 
 /** Joins small reads into one chunk. */
 export class ReadBuffer {
+  readonly #capacity: number
   #slab: Slab | undefined
   length = 0
 
-  get room(): number {
-    return LARGEST_SLAB - this.length
+  constructor(capacity = LARGEST_SLAB) {
+    this.#capacity = capacity
   }
 
-  /** Adds the first `count` bytes, which must fit. */
-  add(source: Buffer, count: number): void {
-    this.#slab ??= takeSlab(LARGEST_SLAB)
-    if (this.#slab !== undefined) source.copy(this.#slab.memory, this.length, 0, count)
-    this.length += count
+  get room(): number {
+    return this.#capacity - this.length
+  }
+
+  /** Adds the bytes from `from` to `to`, which must fit. */
+  add(source: Buffer, from: number, to: number): void {
+    this.#slab ??= takeSlab(this.#capacity)
+    if (this.#slab !== undefined) source.copy(this.#slab.memory, this.length, from, to)
+    this.length += to - from
   }
 
   /** All that was added, to be kept or released. */
@@ -115,6 +132,7 @@ export class ReadBuffer {
     slab.used = this.length
     this.#slab = undefined
     this.length = 0
-    return bytes
+    // Nobody releases so few.
+    return bytes.length > SMALL_BYTES ? bytes : moved(bytes)
   }
 }

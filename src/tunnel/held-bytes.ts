@@ -1,3 +1,5 @@
+import { copyAlone, ReadBuffer } from '#tunnel/buffer-pool.ts'
+
 const BLOCK_BYTES = 16_384
 
 /**
@@ -6,19 +8,25 @@ const BLOCK_BYTES = 16_384
  */
 export class HeldBytes {
   #pieces: Buffer[] = []
-  #tail: Buffer | undefined
-  #tailFilled = 0
+  readonly #tail = new ReadBuffer(BLOCK_BYTES)
   length = 0
 
   /** True: the piece was copied, and may be released. */
   push(piece: Buffer): boolean {
+    const memory = piece.buffer.byteLength
+    const isFirst = this.length === 0
     this.length += piece.length
-    if (piece.length * 2 >= piece.buffer.byteLength && piece.length >= BLOCK_BYTES / 2) {
+    if (
+      (piece.length * 2 >= memory && piece.length >= BLOCK_BYTES / 2) ||
+      (isFirst && memory <= BLOCK_BYTES)
+    ) {
       this.#closeTail()
       this.#pieces.push(piece)
       return false
     }
-    for (let at = 0; at < piece.length;) at += this.#append(piece, at)
+    // Most streams buffer a few bytes once, for which a block would be too much.
+    if (isFirst) this.#pieces.push(copyAlone(piece))
+    else this.#append(piece)
     return true
   }
 
@@ -50,25 +58,20 @@ export class HeldBytes {
 
   clear(): void {
     this.#pieces = []
-    this.#tail = undefined
-    this.#tailFilled = 0
+    this.#tail.take()
     this.length = 0
   }
 
-  #append(piece: Buffer, at: number): number {
-    // The first block is as small as its first piece: most streams buffer a few bytes once.
-    this.#tail ??= Buffer.allocUnsafeSlow(
-      this.#pieces.length === 0 ? Math.min(BLOCK_BYTES, piece.length - at) : BLOCK_BYTES,
-    )
-    const copied = piece.copy(this.#tail, this.#tailFilled, at)
-    this.#tailFilled += copied
-    if (this.#tailFilled === this.#tail.length) this.#closeTail()
-    return copied
+  #append(piece: Buffer): void {
+    for (let at = 0; at < piece.length;) {
+      const end = Math.min(piece.length, at + this.#tail.room)
+      this.#tail.add(piece, at, end)
+      at = end
+      if (this.#tail.room === 0) this.#closeTail()
+    }
   }
 
   #closeTail(): void {
-    if (this.#tail !== undefined) this.#pieces.push(this.#tail.subarray(0, this.#tailFilled))
-    this.#tail = undefined
-    this.#tailFilled = 0
+    if (this.#tail.length > 0) this.#pieces.push(this.#tail.take())
   }
 }

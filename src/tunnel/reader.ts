@@ -1,5 +1,5 @@
 import { frameTypes, HEADER_BYTES, MAX_ID, TunnelError } from '#tunnel/frame.ts'
-import { ownedCopy } from '#tunnel/buffer-pool.ts'
+import { ownedCopy, sharedCopy, SMALL_BYTES } from '#tunnel/buffer-pool.ts'
 
 /** Receives parsed frames. A DATA frame is `begin`, any number of `piece`, then `finish`. */
 interface FrameHandler {
@@ -14,7 +14,8 @@ interface FrameHandler {
 
 const WORD_BYTES = 4
 const GOAWAY_FIXED_BYTES = 8
-const SMALL_READ = 16_384
+/** A full TLS record: most of it is one body. */
+const LARGE_READ = 16_384
 // The text is for people; a longer one is truncated.
 const GOAWAY_TEXT_BYTES = 1024
 const PART_BYTES = GOAWAY_FIXED_BYTES + GOAWAY_TEXT_BYTES
@@ -48,9 +49,10 @@ export class FrameReader {
 
   /** Reads the first `length` bytes; borrowed bytes are copied before they are passed on. */
   push(read: Buffer, length: number, owned: boolean): void {
-    // One copy for many small frames; a large read is copied frame by frame, so that each can be released alone.
-    const lasting = owned || length <= SMALL_READ
-    const bytes = lasting && !owned ? ownedCopy(read, 0, length) : read
+    // One copy for many small frames; large bodies are copied one by one, so that each can be released alone.
+    const isShared = !owned && length < LARGE_READ && this.#dataLeft <= SMALL_BYTES
+    const lasting = owned || isShared
+    const bytes = isShared ? sharedCopy(read, 0, length) : read
     let at = 0
     while (at < length && !this.#stopped) {
       if (this.#dataLeft > 0) {

@@ -218,7 +218,7 @@ class Reads implements SocketReads {
   }
 
   #gather(count: number): void {
-    this.#joined.add(scratch, count)
+    this.#joined.add(scratch, 0, count)
     if (count < FULL_RECORD || this.#joined.room < FULL_RECORD) {
       this.#flush()
     } else if (!this.#scheduled) {

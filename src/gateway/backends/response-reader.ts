@@ -6,6 +6,7 @@ import { responseTrailers } from '#http/http1-chunks.ts'
 import { bareLineFeed } from '#http/http1-request-line.ts'
 import { MAX_RESPONSE_HEAD, type ResponseHeads, type UpstreamHead } from '#http/http1-response-head.ts'
 import { TextBody } from '#http/http1-whole.ts'
+import { release } from '#tunnel/buffer-pool.ts'
 
 /** Gets what a reader has read. It is also the source of the body. */
 export interface ResponseReceiver extends BodySource {
@@ -119,6 +120,7 @@ export class ResponseReader {
         this.#receiver.complete({ head, body: new TextBody(text.slice(end + 4), head.framing) }, undefined)
         return
       }
+      release(chunk, end + 4)
       chunk = chunk.subarray(end + 4)
       if (head.status >= 200 || head.status === 101) {
         this.#final(head, chunk.length === 0 ? undefined : chunk)

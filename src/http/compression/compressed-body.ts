@@ -115,7 +115,7 @@ export class CompressedBody implements Body, BodySink {
 
   #gathers(bytes: Buffer): boolean {
     if (this.#overflow.length > 0 || bytes.length > this.#gathering.room) return false
-    this.#gathering.add(bytes, bytes.length)
+    this.#gathering.add(bytes, 0, bytes.length)
     release(bytes)
     return true
   }
