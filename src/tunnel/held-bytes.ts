@@ -13,6 +13,7 @@ export class HeldBytes {
 
   /** True: the piece was copied, and may be released. */
   push(piece: Buffer): boolean {
+    if (piece.length === 0) return true
     const memory = piece.buffer.byteLength
     const isFirst = this.length === 0
     this.length += piece.length
