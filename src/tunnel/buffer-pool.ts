@@ -132,7 +132,7 @@ export class ReadBuffer {
     slab.used = this.length
     this.#slab = undefined
     this.length = 0
-    // Nobody releases so few.
+    // Writers do not release so few.
     return bytes.length > SMALL_BYTES ? bytes : moved(bytes)
   }
 }
