@@ -17,7 +17,7 @@ const REQUESTS = 24
 const LARGEST_BODY = 400_000
 // From what shares a block of memory with others to more than one frame.
 const PIECES = [100, 5000, 15_000, 16_400, 40_000, 90_000]
-/** For this path the service responds before it has the body, which nobody reads. */
+/** For this path the service responds before it has read the body. */
 const UNREAD = '/unread'
 
 const answer = randomBytes(30_000)
@@ -109,7 +109,6 @@ suite('bodies through a tunnel stay as they are', () => {
       // After an early response the gateway may close the connection.
       const kept = path !== UNREAD
       const options = {
-        agent: false,
         host: HOST,
         path,
         method: 'POST',
@@ -121,9 +120,9 @@ suite('bodies through a tunnel stay as they are', () => {
             port: https?.port,
             servername: host,
             ca: gateway.rootPem,
-            ...(kept && { agent: tls }),
+            agent: kept && tls,
           })
-        : request({ ...options, port: http?.port, ...(kept && { agent: plain }) })
+        : request({ ...options, port: http?.port, agent: kept && plain })
       // A response that came before the end of the body may end the connection.
       asked.on('error', () => undefined)
       const response = once(asked, 'response').then(([answered]) => answered as IncomingMessage)

@@ -157,7 +157,7 @@ suite('an agent process, connected to a hostile gateway', () => {
       })
       assert.ok(isAlive(child), output)
     }
-    // The agent may still leave a connection, because it was told more than once to restart.
+    // The agent may still leave a connection, because the gateway asks it more than once to restart.
     await until(() => answers(boundEnd(gateway, gateway.ends.length - 1)), { what: 'its service answers' })
     reportFigures(context, {
       rounds: ROUNDS,
